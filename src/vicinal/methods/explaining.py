@@ -178,10 +178,7 @@ class ExplainedRow:
 
 
 def _highlights(parts: list[Part], neighbors: list[Neighbor]) -> list[Part]:
-    """Return the features of the row by how much they contribute, largest first.
-
-    A neighbour's share is divided among the features that it has in common with the row.
-    """
+    """Return the features of the row by how much they contribute, largest first."""
     weights: dict[int, float] = {}
     names: dict[int, str] = {}
     shared = {neighbor.id: neighbor.shared for neighbor in neighbors}
@@ -366,10 +363,7 @@ class Explainable:
         return near, scores, model.decision_.decide(scores)
 
     def _scores_without(self, x: Features, groups: Sequence[Sequence[int]]) -> Scores | None:
-        """Return the scores of a row without each group of training rows, by place.
-
-        None for methods whose scores follow from the graph alone.
-        """
+        """Return the scores of a row without each group of training rows, by place."""
         return None
 
     def _explain_scores(
