@@ -27,7 +27,7 @@ PACKAGES = (
     "vicinal.index",
     "vicinal.graph",
     "vicinal.decision",
-    "vicinal.explain",
+    "vicinal.explanation",
     "vicinal.metrics",
     "vicinal.reduction",
     "vicinal.baselines",
