@@ -213,7 +213,9 @@ def chosen_candidates(
     if tune_for is None:
         return candidates(names, given, parse_numbers("--neighbors", neighbors))
     if neighbors is not None:
-        raise InvalidArgumentError("--neighbors", "no value together with --tune", neighbors)
+        raise InvalidArgumentError(
+            "--neighbors", "no value together with --tune", neighbors, "use one of the two"
+        )
     return tuned_candidates(names, given, tune_for)
 
 

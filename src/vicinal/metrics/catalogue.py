@@ -229,7 +229,9 @@ def metric_info(name: object) -> MetricInfo:
 
 def _hint(name: object) -> str:
     """Suggest metrics with similar names, including how to write k."""
-    close = difflib.get_close_matches(str(name), [*METRICS, *_OWN], n=2)
+    known = [*METRICS, *_OWN]
+    longer = [each for each in known if each.endswith(f"-{name}")]
+    close = longer[:3] or difflib.get_close_matches(str(name), known, n=2)
     if not close:
         return f" ({', '.join(METRICS)})"
     return f" (did you mean {' or '.join(repr(each.replace('@k', '@1')) for each in close)}?)"
