@@ -1,6 +1,6 @@
 """Pages that are written when the site is built: the API reference, and files of the repository.
 
-- ``api/``: one page per public package, with every name of its ``__all__``.
+- ``api/``: one page per public package, with every name of its ``__all__``, and one per class.
 - ``project/``: the Markdown files at the top of the repository, links adapted.
 - ``OTHER-PAGES`` in a table of contents stands for the Markdown pages of this folder that no table
   of contents names, so that a new page is found without further work.
@@ -9,6 +9,7 @@
 import inspect
 import os
 import re
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -99,28 +100,54 @@ def directive(package: str, name: str) -> str:
 
 
 def package_page(package: str) -> str:
-    """Return the reference page of a package, as reStructuredText."""
-    names = public_names(package)
-    rows = "\n".join(f"   {name}" for name in names)
-    parts = [f"{package}\n{'=' * len(package)}\n"]
+    """Return the reference page of a package, as reStructuredText; classes have their own pages."""
+    names = sorted(public_names(package), key=lambda name: (name != "Blend", name.lower()))
+    classes = [name for name in names if is_class(package, name)]
     about = "currentmodule" if package == "vicinal" else "automodule"
-    parts.append(f".. {about}:: {package}\n")
-    parts.append(f".. autosummary::\n   :nosignatures:\n\n{rows}\n")
-    parts += [f"{name}\n{'-' * len(name)}\n\n{directive(package, name)}" for name in names]
+    parts = [f"{package}\n{'=' * len(package)}\n", f".. {about}:: {package}\n"]
+    parts.append(f".. autosummary::\n   :nosignatures:\n\n{indented(names)}\n")
+    if classes:
+        pages = indented(f"{package}.{name}" for name in classes)
+        parts.append(f".. toctree::\n   :hidden:\n\n{pages}\n")
+    others = [name for name in names if name not in classes]
+    parts += [f"{name}\n{'-' * len(name)}\n\n{directive(package, name)}" for name in others]
     return "\n".join(parts)
 
 
-def write_reference() -> None:
-    """Write the pages of the API reference."""
-    for package in packages():
-        write_if_changed(DOCS / "api" / f"{package}.rst", package_page(package))
-    listed = "\n".join(f"   {package}" for package in packages())
-    write_if_changed(
-        DOCS / "api" / "index.rst",
-        "API reference\n=============\n\nEvery public name, by package. Data passes through the "
-        "packages in this order; the estimators at the top level put them together.\n\n"
-        f".. toctree::\n   :maxdepth: 2\n\n{listed}\n",
+def class_page(package: str, name: str) -> str:
+    """Return the reference page of a class."""
+    return (
+        f"{name}\n{'=' * len(name)}\n\n.. currentmodule:: {package}\n\n{directive(package, name)}"
     )
+
+
+def is_class(package: str, name: str) -> bool:
+    """Tell whether a public name is a class."""
+    return inspect.isclass(getattr(import_module(package), name))
+
+
+def indented(lines: Iterable[str]) -> str:
+    """Return lines as the content of a directive."""
+    return "\n".join(f"   {line}" for line in lines)
+
+
+def write_reference() -> None:
+    """Write the pages of the API reference, and remove those of names that are gone."""
+    pages = {package: package_page(package) for package in packages()}
+    for package in packages():
+        for name in public_names(package):
+            if is_class(package, name):
+                pages[f"{package}.{name}"] = class_page(package, name)
+    pages["index"] = (
+        "Python API\n==========\n\nEvery public name, by package. Data passes through the "
+        "packages in this order. The estimators at the top level put them together.\n\n"
+        f".. toctree::\n   :maxdepth: 1\n\n{indented(packages())}\n"
+    )
+    for page, text in pages.items():
+        write_if_changed(DOCS / "api" / f"{page}.rst", text)
+    for old in (DOCS / "api").glob("*.rst"):
+        if old.stem not in pages:
+            old.unlink()
 
 
 def adapted_links(text: str, folder: Path, page: Path) -> str:
