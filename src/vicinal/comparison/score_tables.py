@@ -147,6 +147,7 @@ def results_table(
     results : iterable of Result
         Results of one experiment, e.g. from :meth:`vicinal.results.ResultStore.read`.
     metric : str
+        Name of the metric.
     samples : {"auto", "data", "folds"}
         A row is a data set, with the mean over folds and seeds, or a single fold. ``"auto"``: data
         sets if there are several, otherwise folds.

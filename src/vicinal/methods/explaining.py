@@ -314,6 +314,7 @@ class Explainable:
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
+            Rows to explain, with the features of the training rows.
         labels : sequence of str or int, optional
             Labels to explain, by name or column number; by default the predicted labels and the
             `top` labels with the highest scores.

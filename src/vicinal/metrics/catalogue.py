@@ -28,6 +28,7 @@ class MetricInfo:
     name : str
         As in the result of ``evaluate``; metrics at k are listed as ``"precision@k"``.
     better : {"low", "high", "none"}
+        Which values are better.
     needs : {"labels", "scores"}
         Predicted label sets or a ranking.
     group : str
@@ -130,7 +131,9 @@ class Metric:
         (``csr_array``), `scores` is a :class:`vicinal.Scores`. Returns a number or, with
         `per_row`, one number per row.
     better : {"low", "high", "none"}
+        Which values are better.
     needs : {"labels", "scores"}
+        Whether the metric is computed from predicted labels or from scores.
     per_row : bool
         Whether the metric is the mean of one number per row, so that rows can be read in blocks.
 

@@ -201,6 +201,7 @@ def read_model(
     Parameters
     ----------
     path : path
+        The file.
     verify : bool
         Compare every array with its SHA-256 first, which reads them all once. The header is always
         compared with its own, and structure, shapes and ranges are always checked.

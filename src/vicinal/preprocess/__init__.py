@@ -38,6 +38,7 @@ def make_steps(names: str, is_sparse: bool, option: str = "preprocess") -> list[
     Parameters
     ----------
     names : str
+        Names of steps separated by commas, or ``auto`` or ``none``.
     is_sparse : bool
         Whether the features are sparse.
     option : str
