@@ -9,10 +9,11 @@
 import inspect
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import cast
 
 from sphinx.application import Sphinx
 
@@ -56,6 +57,17 @@ COPIED = {
     "src/vicinal/datasets/debtags.md": "debtags",
 }
 """Markdown files of the repository and the names of their pages in ``project/``."""
+
+COMMON_PARAMETERS = {
+    "Y_true": "True labels: an indicator, dense or sparse, or lists of label names.",
+    "labels": "Predicted labels, in any form that `Y_true` may have.",
+    "scores": "Scores of all labels: an array, a sparse array or `vicinal.Scores`.",
+    "conventions": "How edge cases count: ``vicinal``, ``sklearn``, ``mulan`` or ``meka``.",
+    "k": "How many of the best labels of a row are used.",
+    "train_label_counts": "How many training rows have each label.",
+    "n_train_rows": "Number of training rows.",
+}
+"""Parameters that all metrics share; their docstrings define the metric only."""
 
 _LINK = re.compile(r"(\]\()([^)\s#:]+\.md)((?:#[^)]*)?\))")
 _ANY_LINK = re.compile(r"\[([^\]]+)\]\(([^)\s#:]+)\)")
@@ -213,6 +225,22 @@ def plain_headings(
             lines[place : place + 2] = [f".. rubric:: {lines[place]}", ""]
 
 
+def add_parameters(
+    app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]
+) -> None:
+    """Describe the parameters of a metric."""
+    if what != "function" or not name.startswith("vicinal.metrics.") or "Parameters" in lines:
+        return
+    signature = inspect.signature(cast("Callable[..., object]", value))
+    if not set(signature.parameters) <= set(COMMON_PARAMETERS):
+        return
+    place = next((at for at, line in enumerate(lines) if line == "Examples"), len(lines))
+    added = ["", "Parameters", "----------"]
+    for parameter in signature.parameters:
+        added += [parameter, f"    {COMMON_PARAMETERS[parameter]}"]
+    lines[place:place] = [*added, ""]
+
+
 def write_pages(app: Sphinx) -> None:
     """Write every page that is made, not kept."""
     write_reference()
@@ -224,5 +252,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", write_pages, priority=1)
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("autodoc-process-docstring", plain_headings)
+    app.connect("autodoc-process-docstring", add_parameters, priority=400)  # before numpydoc
     app.connect("source-read", adapt_source)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
