@@ -20,7 +20,7 @@ REASONS = {
     "vicinal.datasets.catalogue.download": "the only code that uses the network",
     "vicinal.datasets.debtags": "a data set: the embedded one",
     "vicinal.datasets.generated": "a data source, for benchmarks and tests too",
-    "vicinal.explain.explanation_page": "an output format, loaded only when a page is written",
+    "vicinal.explanation.explanation_page": "an output format, loaded only when a page is written",
     "vicinal.gpu.kernels": "imports Triton, which runs on a GPU only",
     "vicinal.integrations.annif": "imported by Annif",
     "vicinal.persistence.encoding": "a file format: what arrays and values look like in JSON",

@@ -21,7 +21,7 @@ from vicinal._core.arrays import Csr, Features, Float, Int, Int32
 from vicinal._core.checks import check_flag, check_option
 from vicinal._core.csr import with_values
 from vicinal.decision import Decision, NeverEmpty, Threshold, TopS
-from vicinal.explain.breakdown import Breakdown, weighted_breakdowns
+from vicinal.explanation.breakdown import Breakdown, weighted_breakdowns
 from vicinal.graph import NeighborGraph, cardinality_of, votes, votes_by_k
 from vicinal.methods._formulas import label_values, neighbor_places
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator

@@ -36,7 +36,7 @@ from vicinal._core.validation import csr_parts
 from vicinal._native import DmlCounts
 from vicinal.decision import Threshold
 from vicinal.errors import ModelFormatError, warn_user
-from vicinal.explain.breakdown import Breakdown, Fact, vote_breakdowns
+from vicinal.explanation.breakdown import Breakdown, Fact, vote_breakdowns
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.methods import _formulas
 from vicinal.methods._formulas import label_values, neighbor_places

@@ -13,7 +13,7 @@ from vicinal._core.progress import blocks
 from vicinal._core.threads import using_threads
 from vicinal._core.validation import as_csr
 from vicinal.errors import InvalidArgumentError
-from vicinal.explain import (
+from vicinal.explanation import (
     Breakdown,
     Explanation,
     Explanations,
@@ -329,7 +329,7 @@ class Explainable:
         Returns
         -------
         Explanations
-            One :class:`vicinal.explain.Explanation` per row. In each label's explanation
+            One :class:`vicinal.explanation.Explanation` per row. In each label's explanation
             ``base + Σ share = value``.
 
         Notes

@@ -53,7 +53,7 @@ from vicinal._native import column_search
 from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.distances import COSINE
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Terms, shapley_of_maximum
+from vicinal.explanation.breakdown import Breakdown, Terms, shapley_of_maximum
 from vicinal.graph import NeighborGraph, no_neighbors
 from vicinal.methods._formulas import (
     column_graph,

@@ -47,7 +47,7 @@ from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr
 from vicinal.decision import Threshold
 from vicinal.errors import InvalidArgumentError, ModelFormatError, warn_user
-from vicinal.explain.breakdown import Breakdown, Terms, linear_breakdown
+from vicinal.explanation.breakdown import Breakdown, Terms, linear_breakdown
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.methods._formulas import neighbor_places
 from vicinal.methods.fold import votes_at_each_k

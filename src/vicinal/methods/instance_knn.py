@@ -61,7 +61,7 @@ from vicinal._core.state import FieldState, State, damage_if_refused, read_count
 from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.distances import COSINE, DOT
 from vicinal.errors import InvalidArgumentError, ModelFormatError, warn_user
-from vicinal.explain.breakdown import Breakdown, weighted_breakdowns
+from vicinal.explanation.breakdown import Breakdown, weighted_breakdowns
 from vicinal.graph import NeighborGraph, neighbor_cardinality
 from vicinal.index import TrainingRows
 from vicinal.methods._formulas import (

@@ -26,7 +26,7 @@ from vicinal._core.csr import with_values
 from vicinal._core.state import State, damage_if_refused, read_part, read_plain
 from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.explain.breakdown import Breakdown
+from vicinal.explanation.breakdown import Breakdown
 from vicinal.graph import NeighborGraph
 from vicinal.methods.feature_knn import (
     FEATURE_SWITCHES,

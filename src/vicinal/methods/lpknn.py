@@ -27,7 +27,7 @@ from scipy import sparse
 from vicinal._core.arrays import Csr, Features, Int, Int32
 from vicinal._core.csr import take_rows
 from vicinal.decision import LabelSets
-from vicinal.explain.breakdown import Breakdown
+from vicinal.explanation.breakdown import Breakdown
 from vicinal.graph import NeighborGraph, votes_by_k
 from vicinal.methods._formulas import label_values, neighbor_places
 from vicinal.methods.brknn import confidence, equal_votes

@@ -36,7 +36,7 @@ from vicinal._core.csr import with_values
 from vicinal._core.state import FieldState, State, read_array, read_count
 from vicinal.decision import Threshold
 from vicinal.errors import ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Fact, vote_breakdowns
+from vicinal.explanation.breakdown import Breakdown, Fact, vote_breakdowns
 from vicinal.graph import NeighborGraph, cardinality_of, votes
 from vicinal.methods import _formulas
 from vicinal.methods._formulas import label_values, neighbor_places, tally

@@ -24,7 +24,7 @@ from vicinal._core.state import Saveable, State, read_names, read_part
 from vicinal.datasets import Reading
 from vicinal.datasets.vocabulary import Vocabulary
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.explain import Explanations
+from vicinal.explanation import Explanations
 from vicinal.graph import NeighborGraph
 from vicinal.methods.base import NeighborEstimator
 from vicinal.methods.explaining import explain_rows

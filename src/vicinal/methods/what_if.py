@@ -19,7 +19,7 @@ from vicinal._core.arrays import Bool, Csr, Features, Float, Int, row_ids, stack
 from vicinal._core.csr import take_rows
 from vicinal._core.threads import using_threads
 from vicinal._core.validation import as_csr
-from vicinal.explain import Removal
+from vicinal.explanation import Removal
 from vicinal.graph import NeighborGraph
 from vicinal.methods._formulas import cells, with_neighbors
 from vicinal.methods.fitted_state import row_name

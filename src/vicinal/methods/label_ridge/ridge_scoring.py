@@ -10,10 +10,10 @@ import numpy as np
 from vicinal._core.arrays import Csr, Features, Float, Int, row_ids
 from vicinal._core.csr import take_rows
 from vicinal._core.state import State, read_array, read_plain, read_value
-from vicinal._core.threads import library_threads
+from vicinal._core.threads import library_threads, on_one_blas_thread, one_blas_thread
 from vicinal._core.validation import as_csr, check_features
 from vicinal.errors import InvalidArgumentError, ModelFormatError, warn_user
-from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.methods._formulas import best_micro_f1, best_of, best_weighted_micro_f1, sampled_rows
 from vicinal.methods.label_ridge.solver import (
@@ -196,8 +196,8 @@ def judge(
     return micro_f1
 
 
-FEW_UNKNOWNS = 500
-"""Unknowns up to which threads would wait for each other, and matrices are solved on one."""
+FEW_UNKNOWNS = 3000
+"""Unknowns up to which one thread solves: within 0.6 s, while several would mostly wait."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +250,8 @@ class RidgeScoring(EveryLabel):
             _check_kernel_weights(settings, weights)
             gamma = usual_gamma(rows) if settings.gamma is None else settings.gamma
         check_coefficients(rows, training.n_labels, gamma, settings)
-        with library_threads(1 if n_unknowns(rows, gamma) <= FEW_UNKNOWNS else None):
+        is_small = n_unknowns(rows, gamma) <= FEW_UNKNOWNS
+        with one_blas_thread() if is_small else library_threads():
             return cls._best(rows, training, mean, gamma, settings, view, judged)
 
     @classmethod
@@ -326,11 +327,13 @@ class RidgeScoring(EveryLabel):
         """What the coefficients are multiplied by."""
         return Inputs(self.view, self.n_features, self.gamma, self.rows)
 
+    @on_one_blas_thread
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the rows of `X`; `graph` is not used."""
         given = check_given(X, graph.n_queries, self.n_features)
         return Scores.dense(fit_of(self._inputs.of(given), self.coefficients) + self.mean)
 
+    @on_one_blas_thread
     def training_scores(self, training: Training, rows: slice | Int) -> Scores:
         """Score some of the training rows, each by a fit on the other rows.
 

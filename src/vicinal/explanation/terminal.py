@@ -7,8 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from vicinal.distances import get_distance
-from vicinal.explain.breakdown import Fact
-from vicinal.explain.values import Explanation, LabelExplanation, Part, Removal, Word
+from vicinal.explanation.breakdown import Fact
+from vicinal.explanation.values import Explanation, LabelExplanation, Part, Removal, Word
 
 FACT_WORDS = {
     "votes": "votes",
