@@ -1,8 +1,8 @@
 """Check the layout of the sources: no helper module of a single user, no name twice.
 
 A module with one importer belongs to its importer. Exceptions: a module that its package exports
-(a method, an index, a metric), a command, a file format, and the modules of ``REASONS``. No module name and no
-class name occurs twice in ``src/vicinal``, which ``tests/unit/test_house.py`` checks; names of
+(a method, an index, a metric), a command, a file format, and the modules of ``REASONS``. No module
+name and no class name occurs twice in ``src/vicinal``, which ``tests/unit/test_house.py`` checks; names of
 packages do not count.
 """
 
