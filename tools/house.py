@@ -2,8 +2,8 @@
 
 A module with one importer belongs to its importer. Exceptions: a module that its package exports
 (a method, an index, a metric), a command, a file format, and the modules of ``REASONS``. No module
-name and no class name occurs twice in ``src/vicinal``, which ``tests/unit/test_house.py`` checks; names of
-packages do not count.
+name and no class name occurs twice in ``src/vicinal``, which ``tests/unit/test_house.py`` checks;
+names of packages do not count.
 """
 
 import ast
