@@ -355,9 +355,9 @@ class LocalRidge(IncrementalEstimator):
         """Keep the rows and the labels."""
         return LocalRidgeScoring.fit(training, self.n_neighbors, self.alpha, self.center)
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Keep the current rows and labels."""
-        return _checked(scoring).as_fitted(revision.Y, revision.rows.X)
+        return _checked(scoring).as_fitted(changed.Y, changed.rows.X)
 
     def get_state(self) -> dict[str, State]:
         """Return the fitted model as plain values, arrays and parts; the rows are in it once."""
