@@ -132,9 +132,9 @@ class BRkNN(IncrementalEstimator):
         """Keep the labels."""
         return BRkNNScoring.fit(training, self.n_neighbors)
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Keep the current labels."""
-        return BRkNNScoring(scoring.k, revision.Y)
+        return BRkNNScoring(scoring.k, changed.Y)
 
     def _own_decision(self) -> Decision:
         """Return the variant's rule."""

@@ -186,6 +186,6 @@ class LPkNN(IncrementalEstimator):
         """Keep the labels."""
         return LPkNNScoring.fit(training, self.n_neighbors)
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Keep the current labels."""
-        return LPkNNScoring(scoring.k, revision.Y)
+        return LPkNNScoring(scoring.k, changed.Y)
