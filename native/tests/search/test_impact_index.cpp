@@ -2,6 +2,7 @@
 // definition.
 #include <cmath>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
@@ -118,12 +119,13 @@ OwnedRows<double> texts(std::int64_t n_rows, std::int32_t n_features, double ste
 }
 
 bool agrees(const OwnedRows<double>& rows, const OwnedRows<double>& queries, Metric metric,
-            std::int64_t k, const std::vector<std::uint8_t>& removed, const IndexOptions& options) {
+            std::int64_t k, const std::vector<std::uint8_t>& removed, const IndexOptions& options,
+            const SearchOptions& search = {2, 5}) {
   const InvertedIndex<double> index(rows.view(), options);
   const std::int64_t n = queries.view().n_rows();
   std::vector<std::int32_t> ids(n * k, -1);
   std::vector<double> keys(n * k, 0.0);
-  index.search(queries.view(), {}, removed, 0, {ids, keys, k, rows.view().n_rows()}, {2, 5});
+  index.search(queries.view(), {}, removed, 0, {ids, keys, k, rows.view().n_rows()}, search);
   for (std::int64_t q = 0; q < n; ++q) {
     auto all = nearest_first(rows.view(), queries.view(), q, metric, -1);
     std::erase_if(all, [&](const Neighbor& each) { return !removed.empty() && removed[each.id]; });
@@ -181,6 +183,69 @@ void ties_are_told_apart_by_id() {
     CHECK(agrees(rows, query, metric, 30, {}, {metric, 65536, simd_level("auto"), true}));
 }
 
+void add_row(OwnedRows<double>& rows, std::vector<std::pair<std::int32_t, double>> entries) {
+  for (const auto& [feature, value] : entries) {
+    rows.indices.push_back(feature);
+    rows.values.push_back(value);
+  }
+  rows.indptr.push_back(std::ssize(rows.indices));
+}
+
+// Queries one after another on one thread, those with negative values between the others: they find
+// their first bound in another way, and must leave nothing behind.
+void queries_leave_nothing_to_the_next() {
+  const auto rows = texts(3000, 250, 0.5, Kind::products, 10);
+  const auto positive = texts(12, 250, 0.5, Kind::products, 11);
+  OwnedRows<double> queries{{0}, {}, {}, 250};
+  for (std::int64_t i = 0; i < 12; ++i) {
+    std::vector<std::pair<std::int32_t, double>> entries;
+    double square = 0.0;
+    for (const double value : positive.view().row(i)) square += value * value;
+    for (std::int64_t e = positive.indptr[i]; e < positive.indptr[i + 1]; ++e)
+      entries.push_back({positive.indices[e],
+                         positive.values[e] * static_cast<double>(i + 1) / std::sqrt(square)});
+    if (i % 2 == 0 && !entries.empty()) entries.back().second *= -1.0;
+    add_row(queries, entries);
+  }
+  CHECK(agrees(rows, queries, Metric::cosine, 7, {},
+               {Metric::cosine, 65536, simd_level("auto"), false}, {1, 1}));
+}
+
+// Values of one row that differ by more than float32 can hold: no scale may become 0 or infinite.
+void values_of_any_size_have_a_scale() {
+  const std::vector<std::vector<double>> palettes = {
+      {1e30, 1e-30, 1.0, -1e30}, {1e30, 1e-30, 1.0}, {1.0, 1e-140}, {1.0, 1e-45, 1e-40}};
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const auto& palette = palettes[seed % palettes.size()];
+    const auto rows = testing::random_rows<double>(25, 8, 2.0, palette, seed);
+    const auto queries = testing::random_rows<double>(5, 8, 2.0, palette, seed + 1000);
+    for (const Metric metric : {Metric::cosine, Metric::dot, Metric::euclidean})
+      CHECK(agrees(rows, queries, metric, 6, {}, {metric, 65536, simd_level("auto"), false}));
+  }
+}
+
+// A negative value of the query whose weight is rounded to 0 still makes rows less similar than
+// their lists say: here five rows with feature 1, all farther than one row without it.
+void a_small_negative_value_counts() {
+  OwnedRows<double> rows{{0}, {}, {}, 2000};
+  for (int i = 0; i < 5; ++i) add_row(rows, {{1, 0.6}, {2, 0.8}});
+  add_row(rows, {{2, 0.799}, {3, std::sqrt(1.0 - 0.799 * 0.799)}});
+  for (int i = 0; i < 600; ++i) add_row(rows, {{i % 2, 0.1 + 0.0001 * i}, {10 + i, 1.0}});
+  const OwnedRows<double> query{{0, 3}, {0, 1, 2}, {0.7, -0.005, 0.7}, 2000};
+  CHECK(agrees(rows, query, Metric::cosine, 5, {},
+               {Metric::cosine, 65536, simd_level("auto"), false}));
+}
+
+// A row unlike all others spoils the scale of feature 1, so that computed cosines leave [-1, 1].
+void a_row_with_a_large_error_is_found() {
+  OwnedRows<double> rows{{0}, {}, {}, 400};
+  for (int i = 0; i < 300; ++i) add_row(rows, {{0, 1.0}, {1, -1e-3 * (1.0 + 0.01 * i)}});
+  add_row(rows, {{0, 1e-5}, {1, -0.5}, {2, 1.0}});
+  const OwnedRows<double> queries{{0, 2, 3}, {0, 1, 1}, {0.1, 1.0, 1.0}, 400};
+  for (const Metric metric : {Metric::cosine, Metric::dot, Metric::euclidean})
+    CHECK(agrees(rows, queries, metric, 9, {}, {metric, 65536, simd_level("auto"), false}));
+}
+
 void a_product_of_two_factors_is_found() {
   const auto rows = texts(600, 80, 20.0, Kind::products, 8);
   const auto view = rows.view();
@@ -209,6 +274,10 @@ TEST(test_impact_index) {
   every_kind_of_values_is_exact();
   queries_may_differ_from_rows();
   ties_are_told_apart_by_id();
+  queries_leave_nothing_to_the_next();
+  values_of_any_size_have_a_scale();
+  a_small_negative_value_counts();
+  a_row_with_a_large_error_is_found();
   a_product_of_two_factors_is_found();
 }
 

@@ -51,9 +51,13 @@ class RankOneFit {
         }
       }
       for (std::size_t slot = 0; slot < factors_.size(); ++slot)
-        if (squares[slot] > 0.0) factors_[slot] = products[slot] / squares[slot];
+        if (squares[slot] > 0.0) factors_[slot] = in_range(products[slot] / squares[slot]);
     }
   }
+
+  // A factor within limits: products of two stay normal numbers, also in float32. What a limit
+  // changes is part of the error of the rows.
+  static double in_range(double factor) { return std::clamp(factor, 1e-6, 1e6); }
 
   double factor(std::int64_t slot) const { return factors_[slot]; }
 
@@ -68,7 +72,7 @@ class RankOneFit {
       product += std::abs(row.values[e] / norm) * factors_[slot];
       square += factors_[slot] * factors_[slot];
     }
-    return product > 0.0 && square > 0.0 ? product / square : 1.0;
+    return square > 0.0 ? in_range(product / square) : 1.0;
   }
 
  private:
@@ -175,6 +179,7 @@ class ImpactIndex {
     double column_unit = 0.0;   // 1 / W
     double weight_error = 0.0;  // E
     double rounding = 0.0;      // R
+    bool has_negative = false;  // whether any value is
     std::vector<Term> lists = {};
     PlaneSum plus = {}, minus = {};
     struct Column {
@@ -182,8 +187,7 @@ class ImpactIndex {
       std::int32_t weight;
     };
     std::vector<Column> columns = {};  // what plus and minus hold, for single rows
-    bool has_negative_lists = false;
-    bool done = false;  // all rows have been searched
+    bool done = false;                 // all rows have been searched
     Shortlist shortlist = {};
   };
 
@@ -272,7 +276,7 @@ class ImpactIndex {
     Plan plan{scale.usable, scale};
     for (const auto& [slot, value] : in_lists) {
       plan.lists.push_back({&postings_.places[slot], list_weight(value, peaks_[slot], scale.unit)});
-      plan.has_negative_lists |= value < 0.0;
+      plan.has_negative |= value < 0.0;
     }
     double most = 0.0, total = 0.0, squares = 0.0, errors = 0.0, below = 0.0, above = 0.0;
     for (const auto& [slot, value] : in_columns) {
@@ -280,12 +284,13 @@ class ImpactIndex {
       most = std::max(most, weight);
       total += weight;
       squares += value * value;
+      plan.has_negative |= value < 0.0;
     }
     if (most == 0.0) return plan;
     const std::int64_t cells = std::int64_t{1} << (n_levels_ + is_signed_);
     const double room =
         (32767.0 / static_cast<double>(cells) - static_cast<double>(in_columns.size())) / total;
-    const double unit = std::min(largest_weight / most, room);  // W
+    const double unit = std::min({largest_weight / most, room, largest_unit});  // W
     if (!(unit > 0.0)) {
       plan.usable = false;
       return plan;
@@ -379,7 +384,7 @@ class ImpactIndex {
     if (collection.metric == Metric::euclidean) return true;
     if (!query.best.full()) return false;
     for (std::size_t group = 0; group < groups_.size(); ++group)
-      if (least_similarity(collection.metric, plan, query, query.best.worst_key(), group) <= 0.0)
+      if (!(least_similarity(collection.metric, plan, query, query.best.worst_key(), group) > 0.0))
         return false;
     return true;
   }
@@ -420,8 +425,7 @@ class ImpactIndex {
 
   // Whether no feature can make a row less similar, and only directions matter.
   bool is_never_negative(Metric metric, const Plan& plan) const {
-    return metric == Metric::cosine && !is_signed_ && !has_negative_lists_ && plan.minus.empty() &&
-           !plan.has_negative_lists;
+    return metric == Metric::cosine && !is_signed_ && !has_negative_lists_ && !plan.has_negative;
   }
 
   // What determines the error of a group's sums.
@@ -434,6 +438,7 @@ class ImpactIndex {
   };
 
   static constexpr double largest_weight = 63.0;
+  static constexpr double largest_unit = 1e30;        // of W, so that 1 / W is not zero in float32
   static constexpr double most_in_lists_only = 0.45;  // |q_C| of queries that lists may decide
   static constexpr std::int64_t most_levels = 7;
   static constexpr std::int64_t few_rows = 24;  // cost less one by one than their whole group
@@ -556,7 +561,7 @@ class ImpactIndex {
         if (!place.is_column()) continue;
         const double value = std::abs(row.values[i] / order_->norms[id]) / scales_[position];
         double& factor = factors_.edit(place.shape);
-        factor = std::max(factor, value / last_level);
+        factor = std::max(factor, RankOneFit::in_range(value / last_level));
       }
     }
   }
@@ -737,21 +742,24 @@ class ImpactIndex {
   }
 
   // No row of the group gets more than this from its columns.
-  float most_in_columns(const Plan& plan, std::size_t group) const {
-    return static_cast<float>((plan.column_norm + plan.weight_error) * groups_[group].column_norm +
-                              1e-5);
+  double most_in_columns(const Plan& plan, std::size_t group) const {
+    return (plan.column_norm + plan.weight_error) * groups_[group].column_norm * (1.0 + 1e-6) +
+           1e-5;
   }
 
   double error_of(const Plan& plan, const QueryState& query, std::size_t group) const {
-    return plan.column_norm * groups_[group].error +
-           weight_error(plan, groups_[group].column_norm, groups_[group].scale) +
+    return column_error(plan, groups_[group].error, groups_[group].column_norm,
+                        groups_[group].scale) +
            other_error(plan, query, group);
   }
 
-  // What rounding the query's weights changes: by Cauchy and Schwarz, or with every rounding at its
-  // worst, for a row of this norm in columns and this scale.
-  static double weight_error(const Plan& plan, double column_norm, double scale) {
-    return std::min(plan.weight_error * column_norm, plan.rounding * scale * plan.column_unit);
+  // What columns can be wrong by for a row with this D, K and s: what the cells miss; what rounding
+  // the query's weights changes, by Cauchy and Schwarz or with every rounding at its worst;
+  // float32.
+  static double column_error(const Plan& plan, double error, double column_norm, double scale) {
+    const double weights =
+        std::min(plan.weight_error * column_norm, plan.rounding * scale * plan.column_unit);
+    return plan.column_norm * error + weights + 4e-7 * (plan.column_norm * column_norm + weights);
   }
 
   // What does not depend on a row's columns.
@@ -763,14 +771,16 @@ class ImpactIndex {
   // The smallest computed cosine with which a row of the group could have a key of at most `bound`.
   double least_similarity(Metric metric, const Plan& plan, const QueryState& query, double bound,
                           std::size_t group) const {
-    return least_cosine(metric, bound, query.norm, groups_[group].low, groups_[group].high) -
+    return least_cosine(metric, bound, query.norm, groups_[group].low, groups_[group].high,
+                        query.row.size() + groups_[group].longest_row) -
            error_of(plan, query, group);
   }
 
   // The same as a float that is not larger. Except for distances, only positive sums are examined.
   float threshold(Metric metric, const Plan& plan, const QueryState& query, double bound,
                   std::size_t group) const {
-    const double least = std::clamp(least_similarity(metric, plan, query, bound, group), -2.0, 2.0);
+    const double least =
+        std::clamp(least_similarity(metric, plan, query, bound, group), -1e30, 2.0);
     const auto below =
         std::nextafter(static_cast<float>(least), -std::numeric_limits<float>::infinity());
     return metric == Metric::euclidean ? below : std::max(below, std::numeric_limits<float>::min());
@@ -869,8 +879,9 @@ class ImpactIndex {
       if (cosines[i] < least) continue;
       const std::int32_t row = ranked_[position];
       const double cosine = cosines[i];
-      const double error = plan.column_norm * errors_[position] +
-                           weight_error(plan, column_norms_[position], scales_[position]) + others;
+      const double error =
+          column_error(plan, errors_[position], column_norms_[position], scales_[position]) +
+          others;
       plan.shortlist.add(collection, query, row,
                          collection.metric == Metric::cosine
                              ? KeyRange{-cosine - error, error - cosine}

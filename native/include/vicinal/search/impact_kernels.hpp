@@ -80,13 +80,15 @@ inline std::int16_t list_impact(std::int16_t payload, std::int16_t weight) {
 // The smallest cosine with which a row whose norm lies between `low` and `high` could be as near as
 // `worst_key`. In the Euclidean case |q|^2 + |x|^2 - 2 |q| |x| cos <= worst, solved for cos: its
 // right-hand side falls, then rises with |x|, with the least value at |x| = sqrt(|q|^2 - worst).
+// The margin covers the rounding of `n_terms` squares added up.
 inline double least_cosine(Metric metric, double worst_key, double query_norm, double low,
-                           double high) {
+                           double high, std::int64_t n_terms) {
   if (metric == Metric::cosine) return -worst_key;
   if (metric == Metric::dot) return -worst_key / (query_norm * (worst_key < 0.0 ? high : low));
   const double gap = query_norm * query_norm - worst_key;
   const double x = gap > 0.0 ? std::clamp(std::sqrt(gap), low, high) : low;
-  const double rounding = 1e-12 * (2.0 + query_norm / low + high / query_norm);
+  const double rounding =
+      (1e-12 + 1e-15 * static_cast<double>(n_terms)) * (2.0 + query_norm / low + high / query_norm);
   return (gap / x + x) / (2.0 * query_norm) - rounding;
 }
 

@@ -146,8 +146,12 @@ struct QueryBatch {
       QueryState fresh = state(query);
       if (fresh.best.capacity() == 0) continue;
       if (fresh.row.size() == 0 && collection.metric != Metric::euclidean) continue;
+      if (!is_in_range(fresh.squared_norm)) {
+        uncertain.push_back(query);
+        continue;
+      }
       auto plan = scorer.plan(fresh);
-      if (is_in_range(fresh.squared_norm) && plan.usable)
+      if (plan.usable)
         active.push_back({query, std::move(fresh), std::move(plan)});
       else
         uncertain.push_back(query);
