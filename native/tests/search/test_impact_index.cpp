@@ -150,7 +150,7 @@ void every_kind_of_values_is_exact() {
       for (const Metric metric : {Metric::cosine, Metric::dot, Metric::euclidean})
         for (const std::string& level : simd_levels())
           for (const std::int64_t k : {1, 20}) {
-            const IndexOptions options{metric, k == 1 ? 512 : 65536, simd_level(level), false};
+            const IndexOptions options{metric, k == 1 ? 512 : 65536, simd_level(level), false, 0};
             CHECK(agrees(rows, queries, metric, k, {}, options));
             CHECK(agrees(rows, queries, metric, k, removed, options));
           }
@@ -162,10 +162,10 @@ void queries_may_differ_from_rows() {
   const auto rows = texts(1500, 250, 5.0, Kind::products, 5);
   auto queries = texts(12, 250, 5.0, Kind::negative, 6);
   for (const Metric metric : {Metric::cosine, Metric::dot, Metric::euclidean})
-    CHECK(agrees(rows, queries, metric, 9, {}, {metric, 65536, simd_level("auto"), true}));
+    CHECK(agrees(rows, queries, metric, 9, {}, {metric, 65536, simd_level("auto"), true, 0}));
   queries = OwnedRows<double>{{0, 1, 2, 4}, {249, 248, 0, 249}, {1.0, -2.0, 1e-7, 1.0}, 250};
   for (const Metric metric : {Metric::cosine, Metric::dot, Metric::euclidean})
-    CHECK(agrees(rows, queries, metric, 60, {}, {metric, 65536, simd_level("auto"), true}));
+    CHECK(agrees(rows, queries, metric, 60, {}, {metric, 65536, simd_level("auto"), true, 0}));
 }
 
 // A thousand equal rows: ties by row id, whatever the order of rows in the index.
@@ -180,7 +180,7 @@ void ties_are_told_apart_by_id() {
   }
   const OwnedRows<double> query{{0, 3}, {0, 7, 50}, {0.1, 0.9, 0.3}, 60};
   for (const Metric metric : {Metric::cosine, Metric::dot, Metric::euclidean})
-    CHECK(agrees(rows, query, metric, 30, {}, {metric, 65536, simd_level("auto"), true}));
+    CHECK(agrees(rows, query, metric, 30, {}, {metric, 65536, simd_level("auto"), true, 0}));
 }
 
 void add_row(OwnedRows<double>& rows, std::vector<std::pair<std::int32_t, double>> entries) {
@@ -194,7 +194,7 @@ void add_row(OwnedRows<double>& rows, std::vector<std::pair<std::int32_t, double
 // Queries one after another on one thread, those with negative values between the others: they find
 // their first bound in another way, and must leave nothing behind.
 void queries_leave_nothing_to_the_next() {
-  const auto rows = texts(3000, 250, 0.5, Kind::products, 10);
+  const auto rows = texts(9000, 250, 0.5, Kind::products, 10);
   const auto positive = texts(12, 250, 0.5, Kind::products, 11);
   OwnedRows<double> queries{{0}, {}, {}, 250};
   for (std::int64_t i = 0; i < 12; ++i) {
@@ -208,32 +208,33 @@ void queries_leave_nothing_to_the_next() {
     add_row(queries, entries);
   }
   CHECK(agrees(rows, queries, Metric::cosine, 7, {},
-               {Metric::cosine, 65536, simd_level("auto"), false}, {1, 1}));
+               {Metric::cosine, 65536, simd_level("auto"), false, 0}, {1, 1}));
 }
 
 // Values of one row that differ by more than float32 can hold: no scale may become 0 or infinite.
 void values_of_any_size_have_a_scale() {
   const std::vector<std::vector<double>> palettes = {
       {1e30, 1e-30, 1.0, -1e30}, {1e30, 1e-30, 1.0}, {1.0, 1e-140}, {1.0, 1e-45, 1e-40}};
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
     const auto& palette = palettes[seed % palettes.size()];
-    const auto rows = testing::random_rows<double>(25, 8, 2.0, palette, seed);
-    const auto queries = testing::random_rows<double>(5, 8, 2.0, palette, seed + 1000);
+    const auto n_features = static_cast<std::int64_t>(4 + seed % 13);
+    const auto rows = testing::random_rows<double>(30, n_features, 2.5, palette, seed);
+    const auto queries = testing::random_rows<double>(6, n_features, 2.5, palette, seed + 1000);
     for (const Metric metric : {Metric::cosine, Metric::dot, Metric::euclidean})
-      CHECK(agrees(rows, queries, metric, 6, {}, {metric, 65536, simd_level("auto"), false}));
+      CHECK(agrees(rows, queries, metric, 3, {}, {metric, 65536, simd_level("auto"), false, 0}));
   }
 }
 
 // A negative value of the query whose weight is rounded to 0 still makes rows less similar than
-// their lists say: here five rows with feature 1, all farther than one row without it.
+// their lists say: here twelve rows with feature 1, all farther than one row without it.
 void a_small_negative_value_counts() {
   OwnedRows<double> rows{{0}, {}, {}, 2000};
-  for (int i = 0; i < 5; ++i) add_row(rows, {{1, 0.6}, {2, 0.8}});
+  for (int i = 0; i < 12; ++i) add_row(rows, {{1, 0.6}, {2, 0.8}});
   add_row(rows, {{2, 0.799}, {3, std::sqrt(1.0 - 0.799 * 0.799)}});
   for (int i = 0; i < 600; ++i) add_row(rows, {{i % 2, 0.1 + 0.0001 * i}, {10 + i, 1.0}});
   const OwnedRows<double> query{{0, 3}, {0, 1, 2}, {0.7, -0.005, 0.7}, 2000};
   CHECK(agrees(rows, query, Metric::cosine, 5, {},
-               {Metric::cosine, 65536, simd_level("auto"), false}));
+               {Metric::cosine, 65536, simd_level("auto"), false, 0}));
 }
 
 // A row unlike all others spoils the scale of feature 1, so that computed cosines leave [-1, 1].
@@ -243,7 +244,7 @@ void a_row_with_a_large_error_is_found() {
   add_row(rows, {{0, 1e-5}, {1, -0.5}, {2, 1.0}});
   const OwnedRows<double> queries{{0, 2, 3}, {0, 1, 1}, {0.1, 1.0, 1.0}, 400};
   for (const Metric metric : {Metric::cosine, Metric::dot, Metric::euclidean})
-    CHECK(agrees(rows, queries, metric, 9, {}, {metric, 65536, simd_level("auto"), false}));
+    CHECK(agrees(rows, queries, metric, 9, {}, {metric, 65536, simd_level("auto"), false, 0}));
 }
 
 void a_product_of_two_factors_is_found() {

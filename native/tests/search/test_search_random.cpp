@@ -187,7 +187,8 @@ std::int64_t try_one(std::uint64_t seed) {
       draw.of<Metric>({Metric::cosine, Metric::cosine, Metric::dot, Metric::euclidean});
   const std::int64_t k = draw.of<std::int64_t>({1, 1, 2, 5, 12, 40});
   const IndexOptions options{metric, draw.of<std::int64_t>({512, 65536}),
-                             simd_level(draw.of(simd_levels())), draw.below(2) == 0};
+                             simd_level(draw.of(simd_levels())), draw.below(2) == 0,
+                             draw.of<std::int64_t>({0, 0, 0, 1024})};
   std::vector<std::int32_t> ids(n_queries * k, -1);
   std::vector<double> keys(n_queries * k, 0.0);
   const Answers answers{ids, keys, k, n_rows};

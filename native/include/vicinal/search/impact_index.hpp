@@ -36,23 +36,18 @@ class RankOneFit {
              std::span<const std::uint8_t> is_frequent)
       : factors_(is_frequent.size(), 1.0) {
     const auto step = std::max<std::size_t>(ids.size() / most_sampled, 1);
-    std::vector<double> products(factors_.size()), squares(factors_.size());
-    for (int round = 0; round < rounds; ++round) {
-      std::fill(products.begin(), products.end(), 0.0);
-      std::fill(squares.begin(), squares.end(), 0.0);
-      for (std::size_t i = 0; i < ids.size(); i += step) {
-        const auto row = row_of(rows, ids[i]);
-        const double scale = scale_of(row, norms[ids[i]], features, is_frequent);
-        for (std::size_t e = 0; e < row.size(); ++e) {
-          const std::int64_t slot = features.find(row.columns[e]);
-          if (!is_frequent[slot]) continue;
-          products[slot] += std::abs(row.values[e] / norms[ids[i]]) * scale;
-          squares[slot] += scale * scale;
-        }
+    std::vector<Entry> entries;  // of some rows, one after another
+    std::vector<std::size_t> ends;
+    for (std::size_t i = 0; i < ids.size(); i += step) {
+      const auto row = row_of(rows, ids[i]);
+      for (std::size_t e = 0; e < row.size(); ++e) {
+        const std::int64_t slot = features.find(row.columns[e]);
+        if (is_frequent[slot]) entries.push_back({slot, std::abs(row.values[e] / norms[ids[i]])});
       }
-      for (std::size_t slot = 0; slot < factors_.size(); ++slot)
-        if (squares[slot] > 0.0) factors_[slot] = in_range(products[slot] / squares[slot]);
+      ends.push_back(entries.size());
     }
+    std::vector<double> products(factors_.size()), squares(factors_.size());
+    for (int round = 0; round < rounds; ++round) improve(entries, ends, products, squares);
   }
 
   // A factor within limits: products of two stay normal numbers, also in float32. What a limit
@@ -76,6 +71,35 @@ class RankOneFit {
   }
 
  private:
+  struct Entry {
+    std::int64_t slot;
+    double value;  // |u_ij|
+  };
+
+  // One round: the scales of the rows for these factors, then the factors for these scales.
+  void improve(std::span<const Entry> entries, std::span<const std::size_t> ends,
+               std::vector<double>& products, std::vector<double>& squares) {
+    std::fill(products.begin(), products.end(), 0.0);
+    std::fill(squares.begin(), squares.end(), 0.0);
+    std::size_t begin = 0;
+    for (const std::size_t end : ends) {
+      const auto row = entries.subspan(begin, end - begin);
+      double product = 0.0, square = 0.0;
+      for (const auto& [slot, value] : row) {
+        product += value * factors_[slot];
+        square += factors_[slot] * factors_[slot];
+      }
+      const double scale = square > 0.0 ? in_range(product / square) : 1.0;
+      for (const auto& [slot, value] : row) {
+        products[slot] += value * scale;
+        squares[slot] += scale * scale;
+      }
+      begin = end;
+    }
+    for (std::size_t slot = 0; slot < factors_.size(); ++slot)
+      if (squares[slot] > 0.0) factors_[slot] = in_range(products[slot] / squares[slot]);
+  }
+
   static constexpr std::size_t most_sampled = 4096;
   static constexpr int rounds = 10;  // each halves the error where the values are such products
 
@@ -152,7 +176,7 @@ class ImpactIndex {
   // Reads `rows` only while building.
   template <class Value>
   ImpactIndex(const CsrView<Value>& rows, const RowOrder& order, Metric metric,
-              std::int64_t block_rows, Simd simd)
+              std::int64_t block_rows, Simd simd, std::int64_t fewest_for_columns)
       : order_(&order),
         kernels_(impact_kernels(simd)),
         groups_((order.ranked.size() + Blocks::group - 1) / Blocks::group),
@@ -161,8 +185,8 @@ class ImpactIndex {
         errors_(order.ranked.size()),
         column_norms_(order.ranked.size()) {
     postings_.features = FeatureTable(distinct(rows.indices, rows.n_columns), rows.n_columns);
-    choose_shapes(rows, block_rows);
-    if (metric == Metric::cosine) order_by_columns(rows);
+    choose_shapes(rows, block_rows, fewest_for_columns);
+    if (metric == Metric::cosine && postings_.n_columns > 0) order_by_columns(rows);
     bitmaps_.resize(groups_.size() * n_bitmaps() * bitmap_bytes);
     fill(rows);
   }
@@ -449,7 +473,8 @@ class ImpactIndex {
 
   // Choose which features get a column, and how many bits a cell has.
   template <class Value>
-  void choose_shapes(const CsrView<Value>& rows, std::int64_t block_rows) {
+  void choose_shapes(const CsrView<Value>& rows, std::int64_t block_rows,
+                     std::int64_t fewest_for_columns) {
     std::vector<std::uint32_t> counts(postings_.features.size(), 0);
     peaks_.assign(postings_.features.size(), 0.0f);
     std::int64_t n_entries = 0;
@@ -464,6 +489,11 @@ class ImpactIndex {
         if (size >= peaks_[slot])
           peaks_.edit(slot) = std::nextafter(size, std::numeric_limits<float>::infinity());
       }
+    }
+    if (std::ssize(order_->ranked) < fewest_for_columns) {
+      blocks_ = Blocks(std::ssize(order_->ranked), block_rows);
+      block_rows_ = blocks_.rows_per_block;
+      return postings_.choose_shapes(counts, blocks_, 1, 0, true);
     }
     const std::int64_t sparsest = choose_levels(rows, counts);
     std::int64_t n_columns = 0;
@@ -531,6 +561,13 @@ class ImpactIndex {
 
   template <class Value>
   void fill(const CsrView<Value>& rows) {
+    if (postings_.n_columns > 0) set_scales(rows);
+    for (std::int64_t position = 0; position < blocks_.n_rows; ++position) fill_row(rows, position);
+    postings_.finish();
+  }
+
+  template <class Value>
+  void set_scales(const CsrView<Value>& rows) {
     std::vector<std::uint8_t> is_frequent(postings_.features.size());
     for (std::size_t slot = 0; slot < is_frequent.size(); ++slot)
       is_frequent[slot] = postings_.places[slot].is_column();
@@ -541,8 +578,6 @@ class ImpactIndex {
           fit.scale_of(row_of(rows, id), order_->norms[id], postings_.features, is_frequent));
     }
     set_factors(rows, fit);
-    for (std::int64_t position = 0; position < blocks_.n_rows; ++position) fill_row(rows, position);
-    postings_.finish();
   }
 
   // a_j: with one level, what fits best; with several, such that the largest value has the last.

@@ -12,10 +12,12 @@
 //   |q_C| D_i + E K_i,   D_i: norm of (u_ij - s_i a_j t_ij), |q_C|: norm of the query, both in
 //                        columns; K_i: norm of s_i a_j t_ij; E: norm of q_j - w_j / (a_j W)
 //
-// by the inequality of Cauchy and Schwarz. C_i is computed for 512 rows at a time in bit planes:
-// bit p of t_ij is a bitmap over rows, and the bitmap of bit p is added with weight 2^(p + r) for
-// each bit r of w_j. Negative values have a bitmap of weight -2^B, and go to a second sum that is
-// subtracted, as do negative values of the query.
+// by the inequality of Cauchy and Schwarz. Scales lie between 1e-6 and 1e6, so that s_i C_i / W is
+// a normal number in float32, and right to 4e-7 of its size; whatever the limits change is part of
+// D_i. D_i, K_i and computed cosines may exceed 1 where a row is unlike all others. C_i is computed
+// for 512 rows at a time in bit planes: bit p of t_ij is a bitmap over rows, and the bitmap of bit
+// p is added with weight 2^(p + r) for each bit r of w_j. Negative values have a bitmap of weight
+// -2^B, and go to a second sum that is subtracted, as do negative values of the query.
 //
 // A list stores b = round(32512 u_ij / M_j), M_j the largest |u_ij| of the feature. The query's
 // value is the 16-bit weight w = round(q M S 128/127), and a row's accumulator adds

@@ -24,6 +24,9 @@ struct IndexOptions {
   std::int64_t block_rows = Blocks::largest;
   Simd simd = Simd::plain;
   bool patterns = true;  // count shared features where all values of each row are equal
+  // Fewer weighted rows have lists only: columns save a fifth of a search of 1,000 rows and take
+  // six times as long to build, and an index that learns row by row builds small segments often.
+  std::int64_t fewest_for_columns = 1024;
 };
 
 template <class Value>
@@ -167,7 +170,8 @@ class InvertedIndex {
   // Where rows are patterns, this is built when the first query that is not a pattern arrives.
   const ImpactIndex& weighted() const {
     std::call_once(once_, [this] {
-      impacts_.emplace(rows_, order_, options_.metric, options_.block_rows, options_.simd);
+      impacts_.emplace(rows_, order_, options_.metric, options_.block_rows, options_.simd,
+                       options_.fewest_for_columns);
     });
     return *impacts_;
   }
