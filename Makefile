@@ -207,6 +207,10 @@ bench-methods: setup ## Methods against their time bars and scikit-multilearn-ng
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks.methods $(ARGS)
 
+.PHONY: bench-busy
+bench-busy: setup ## The blend beside two busy loops, at most twice its time (ARGS="Blend LabelRidge")
+	$(BIN)/python -m benchmarks.busy $(ARGS)
+
 .PHONY: bench-scale
 bench-scale: setup ## Data larger than memory, and two workers against one process (ARGS="--rows 1780000 --features 1600000")
 	$(BIN)/python -m benchmarks.scale $(ARGS)
@@ -314,7 +318,7 @@ release-wheels: $(VENV)/.quality ## Wheels by cibuildwheel, on the forge's machi
 	$(BIN)/python -m cibuildwheel --output-dir dist
 
 .PHONY: coverage
-coverage: setup $(VENV)/.quality ## Branch coverage of src: docs/project/coverage.md, and every line in build/coverage
+coverage: setup $(VENV)/.quality ## Branch coverage of src: docs/evidence/coverage.md, and every line in build/coverage
 	$(FAST_TESTS) --cov --cov-branch --cov-report=term-missing --cov-report=html:build/coverage \
 	  --cov-report=json:build/coverage.json
 	$(BIN)/python tools/coverage_page.py
@@ -339,5 +343,5 @@ repo-review: $(VENV)/.quality ## Scientific Python's review of the repository, a
 
 .PHONY: clean
 clean: ## Remove what the targets above made
-	rm -rf dist docs/api docs/gallery $(filter-out $(addprefix docs/project/,index.md versions.md checks.md coverage.md),$(wildcard docs/project/*))
+	rm -rf dist docs/api docs/gallery docs/evidence/measurements.md docs/evidence/benchmark-*.svg $(filter-out $(addprefix docs/project/,index.md versions.md),$(wildcard docs/project/*))
 	rm -rf $(VENV) build mutants .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

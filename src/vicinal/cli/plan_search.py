@@ -72,15 +72,7 @@ class Constants:
 
 @dataclass(frozen=True)
 class Workload:
-    """The rows to search and the number of queries.
-
-    `entries`: mean number of non-zero features per row, and per query.
-    `features`: number of features.
-    `labels`: number of labels, which determines the memory of a model.
-    `neighbors`: k.
-    `queries`: number of queries in addition to the leave-one-out graph.
-    `value_bytes`: 4 for float32, 8 for float64.
-    """
+    """The rows to search and the number of queries."""
 
     rows: float
     entries: float
@@ -104,11 +96,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Machines:
-    """The machines that are available.
-
-    `build_gb` is the `max_memory` of :meth:`vicinal.index.SegmentedIndex.build`: the more, the
-    larger the ranges of rows that have postings of their own.
-    """
+    """The machines that are available."""
 
     workers: int | None = None
     cores: int = 16
@@ -126,11 +114,7 @@ class Machines:
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """Estimated resources; seconds are wall-clock time with all workers in parallel.
-
-    Rows and postings are written by one machine: all its cores build postings, one core and the
-    disk do the rest.
-    """
+    """Estimated resources; seconds are wall-clock time with all workers in parallel."""
 
     disk_gb: float
     postings_gb: float
@@ -154,13 +138,6 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> SearchPlan
     If half of the workers' memory can hold the postings, they are read from the page cache;
     otherwise they are read from disk once per million queries. If no number of workers is given, it
     is the smallest that can hold the postings.
-
-    Examples
-    --------
-    >>> small = plan(Workload(1e6, 40), Machines(cores=2), Constants())
-    >>> large = plan(Workload(1e9, 40), Machines(cores=2), Constants())
-    >>> small.workers, large.workers
-    (1, 10)
     """
     entries = work.rows * work.entries
     ranges = max(1, math.ceil(entries / machines.range_entries))
@@ -205,13 +182,7 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> SearchPlan
 
 
 def seen_features(entries: float, features: float) -> float:
-    """Return how many features occur among so many entries drawn by Zipf's law.
-
-    Examples
-    --------
-    >>> round(seen_features(4_080_000, 1_600_000), -3)  # 922,630 were counted in generated rows
-    924000.0
-    """
+    """Return how many features occur among so many entries drawn by Zipf's law."""
     return features * -math.expm1(-SEEN_SCALE * (entries / features) ** SEEN_EXPONENT)
 
 
@@ -242,12 +213,6 @@ def calibrated(
     `entries`: mean number of features per row.
     `n_rows`: at least 1,000. More rows take longer and represent large collections better.
     `written_mb`: size of the file that is written to see how fast the disk is.
-
-    Examples
-    --------
-    >>> constants = calibrated(10, 2000, n_rows=1000, n_queries=50, written_mb=1)
-    >>> constants.ns_per_row > 0, constants.postings_bytes_per_entry > 0
-    (True, True)
     """
     from vicinal._core.checks import check_integer
     from vicinal.datasets.generated import zipf_rows

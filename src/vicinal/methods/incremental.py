@@ -134,18 +134,7 @@ FEWEST_EMPTY = 64
 
 @dataclass(frozen=True, eq=False)
 class ChangedRows:
-    """A change of the training rows, from which a method revises what it learned.
-
-    Parameters
-    ----------
-    rows : TrainingRows
-        The rows after the change; some places may be empty.
-    Y : csr_array of int32
-        Labels by place.
-    graph : LiveGraph or None
-        The leave-one-out graph after the change, for methods that need one.
-    writer : LiveData
-    """
+    """A change of the training rows, from which a method revises what it learned."""
 
     rows: TrainingRows
     Y: Csr
@@ -165,16 +154,7 @@ class ChangedRows:
 
 @dataclass(frozen=True, eq=False)
 class SmallChange:
-    """Makes the next version of a model after a small change.
-
-    Parameters
-    ----------
-    model : IncrementalEstimator
-    writer : LiveData
-        The caller holds its lock.
-    version : FittedState
-        The current version of the model.
-    """
+    """Makes the next version of a model after a small change."""
 
     model: "IncrementalEstimator"
     writer: LiveData
@@ -324,10 +304,7 @@ EXACT = ("auto", "inverted", "dense")
 
 @cache
 def revises_itself(kind: type[Any]) -> bool:
-    """Tell whether a class has a ``_update`` that matches its ``_fit_scoring``.
-
-    An inherited ``_update`` is used only if the class inherits ``_fit_scoring`` as well.
-    """
+    """Tell whether a class has a ``_update`` that matches its ``_fit_scoring``."""
     for each in kind.__mro__:
         if "_update" in vars(each):
             return True
@@ -346,10 +323,7 @@ def decides(decision: FittedDecision, scoring: Scoring, rows: TrainingRows) -> b
 
 
 def _same(before: Any, now: Any) -> bool:
-    """Tell whether parameters are unchanged; arrays only if they are the same objects.
-
-    `recalibrate_at` is left out: it decides when the threshold is fitted, not what is learned.
-    """
+    """Tell whether parameters are unchanged; arrays only if they are the same objects."""
     return before.keys() == now.keys() and all(
         now[name] is value
         or name == "recalibrate_at"
@@ -374,6 +348,7 @@ def _pause_for_readers(replaced: FittedState, took: float) -> None:
         time.sleep(min(PAUSE * took, LONGEST_PAUSE))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class IncrementalEstimator(NeighborEstimator):
     """An estimator that learns and forgets rows without a fit from scratch.
 
@@ -429,7 +404,7 @@ class IncrementalEstimator(NeighborEstimator):
         Notes
         -----
         The time is proportional to the number of new rows and of the neighbour lists that they
-        enter; ``docs/incremental.md`` lists the cost of each method. A change of more than
+        enter; ``docs/how-to/incremental.md`` lists the cost of each method. A change of more than
         :data:`~vicinal.methods.incremental.LARGEST_SHARE` of the rows costs a search of the new
         rows among all, one of all rows among the new ones, and one pass over the graph.
 
@@ -589,10 +564,7 @@ class IncrementalEstimator(NeighborEstimator):
 
     @contextmanager
     def _changing(self) -> Iterator[SmallChange]:
-        """Wait for the lock, and restore the model if the change within fails.
-
-        After a change, predictions in other threads have their turn.
-        """
+        """Wait for the lock, and restore the model if the change within fails."""
         before = self._fitted()
         writer = self._writer
         with writer.lock:
@@ -701,16 +673,7 @@ class IncrementalEstimator(NeighborEstimator):
 
 
 def check_recalibrate_at(value: object) -> float | str:
-    """Return ``recalibrate_at``, checked.
-
-    Examples
-    --------
-    >>> check_recalibrate_at("often")
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: recalibrate_at: expected one of 'always', 'never',
-    got 'often'
-    """
+    """Return ``recalibrate_at``, checked."""
     if isinstance(value, str):
         return check_option("recalibrate_at", value, ("always", "never"))
     return check_real("recalibrate_at", value, low=0)
