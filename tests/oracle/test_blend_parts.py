@@ -246,7 +246,7 @@ def test_global_ridge_and_its_leave_one_out_scores(words):
     for ridge in scoring.ridges:
         seen = scoring._unit(ridge, [view.rows.X for view in scoring.views])
         rows = seen if isinstance(seen, np.ndarray) else seen.toarray()
-        width = 0.0 if ridge.landmarks is None else ridge.landmarks.width
+        width = 0.0 if ridge.basis is None else ridge.basis.width
         mean = Y.mean(axis=0)
 
         def solved(kept, width=width, rows=rows, mean=mean, ridge=ridge):

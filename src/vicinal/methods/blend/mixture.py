@@ -91,10 +91,10 @@ FEWEST_CELLS = 200
 100, and one that does not split scores all rows and labels alike."""
 
 
-def row_folds(row_of: Int, random_state: int, repeat: int = 0) -> Int:
+def row_folds(row_of: Int, random_state: int, repeat: int = 0, n_folds: int = N_FOLDS) -> Int:
     """Return the fold of each cell: rows are dealt out in random order, anew for each repeat."""
     n_rows = int(row_of.max()) + 1 if len(row_of) else 0
-    fold: Int = np.random.default_rng([random_state, repeat]).permutation(n_rows) % N_FOLDS
+    fold: Int = np.random.default_rng([random_state, repeat]).permutation(n_rows) % n_folds
     return fold[row_of]
 
 
@@ -140,16 +140,19 @@ class Pace:
     rate : float
         What the value of a leaf is multiplied by.
     n_leaves : int
+    n_folds : int
+        Models, each trained on the rows outside a fold.
     """
 
     n_rounds: int
     rate: float
     n_leaves: int
+    n_folds: int
 
 
-SMALL_STEPS = Pace(200, 0.1, 15)
-LARGE_STEPS = Pace(60, 0.15, 47)
-"""As good where cells are many, in half of the time: most of a tree's time is for its root."""
+SMALL_STEPS = Pace(200, 0.1, 15, N_FOLDS)
+LARGE_STEPS = Pace(40, 0.2, 63, 2)
+"""As good where cells are many, in a fifth of the time: most of a tree's time is for its root."""
 MANY_CELLS = 150_000
 
 
@@ -178,13 +181,16 @@ def fit_boosting(cells: Cells, true: Float, row_of: Int, random_state: int) -> C
     random_state : int
     """
     pace = pace_for(len(cells))
-    folds = [row_folds(row_of, random_state, repeat) for repeat in range(repeats_for(len(cells)))]
+    folds = [
+        row_folds(row_of, random_state, repeat, pace.n_folds)
+        for repeat in range(repeats_for(len(cells)))
+    ]
     feature, threshold, left, right, roots, base, held_out = boosted_trees(
         np.ascontiguousarray(cells),
         true.astype(np.uint8),
         bin_thresholds(cells),
         np.stack(folds).astype(np.uint8),
-        n_folds=N_FOLDS,
+        n_folds=pace.n_folds,
         n_rounds=pace.n_rounds,
         n_leaves=pace.n_leaves,
         patience=PATIENCE,

@@ -227,10 +227,8 @@ class View:
         """Return the nearest training rows of rows that are in this view already."""
         return self.rows.query(seen, NEIGHBORS)
 
-    def nearest_others(self, places: Int | None) -> NeighborGraph:
-        """Return the nearest other rows of training rows; None for all of them."""
-        if places is None:
-            return self.rows.query_self(NEIGHBORS)
+    def nearest_others(self, places: Int) -> NeighborGraph:
+        """Return the nearest other rows of training rows."""
         return self.rows.query_rows(places, NEIGHBORS)
 
     def speak(self, near: NeighborGraph, seen: Features) -> BlendView:

@@ -21,6 +21,7 @@ from vicinal.methods.blend.global_ridge import (
     MOST_COEFFICIENTS,
     MOST_KERNEL_ROWS,
     MOST_UNKNOWNS,
+    Columns,
     GlobalRidge,
     Landmarks,
 )
@@ -47,6 +48,7 @@ MOST_ROWS = 20_000
 """Rows and cells that the mixture is learned on at most."""
 LEAST_PROBABILITY = 1e-6
 """Of a candidate. Labels below the candidates score less: by similarity, then by frequency."""
+MOST_PROBABILITY = float(np.nextafter(1.0, 0.0))
 LEAST_SIMILAR, MOST_FREQUENT = 2e-7, 1e-7
 BLOCK_ROWS = 2048
 
@@ -139,8 +141,10 @@ class BlendScoring:
     mixture : Trees or ConvexMix
     held_out : HeldOut or None
         None after a change, and in a loaded model.
-    taught : mapping of bytes to tuple of int
-        Ids of the rows that were learned after the fit, by their features.
+    taught : dict of bytes to tuple of int
+        Ids of the rows that were learned after the fit, by their features. Shared by all versions
+        of a model and never emptied, so that learning does not copy it: an id counts if the version
+        has a row of that id with these features.
     looks : tuple of Look
         Of a loaded model, until it is bound to its rows.
     """
@@ -152,7 +156,7 @@ class BlendScoring:
     plan: CellPlan
     mixture: Mixture
     held_out: HeldOut | None = None
-    taught: Mapping[bytes, tuple[int, ...]] = field(default_factory=dict)
+    taught: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
     looks: tuple[Look, ...] = ()
 
     @property
@@ -368,15 +372,12 @@ class BlendScoring:
 
         Later rows are dropped once there are `most_cells` cells.
         """
-        n_rows = self.n_rows
-        every = len(rows) > n_rows // 3
-        near = [view.nearest_others(None if every else rows) for view in self.views]
         found: list[Listed] = []
         n_cells = 0
         for start, stop in blocks(len(rows), BLOCK_ROWS, "Leaving rows out"):
             some = rows[start:stop]
             seen = [take_rows(view.rows.X, some) for view in self.views]
-            graphs = [graph.some(some if every else np.arange(start, stop)) for graph in near]
+            graphs = [view.nearest_others(some) for view in self.views]
             own = take_rows(self.Y, some)
             tables = [ridge.scores_without(self._phi(ridge, seen), own) for ridge in self.ridges]
             found.append(self._cells(seen, graphs, tables, own, 0))
@@ -482,7 +483,7 @@ class BlendScoring:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the centroids, which are built again from the rows."""
         bare = tuple(replace(view, centroids=None) for view in self.views)
-        return {**vars(self), "views": bare}
+        return {**vars(self), "views": bare, "taught": dict(self.taught)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Build the centroids."""
@@ -539,21 +540,22 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
         def add(
             kind: str,
             alpha: float,
-            landmarks: Landmarks | None,
+            basis: Landmarks | Columns | None,
             view: int = number,
             seen: Features = seen,
             name: str = name,
         ) -> None:
-            found.append(GlobalRidge.fit(f"{kind}, {name}", view, alpha, landmarks, seen, Y))
+            found.append(GlobalRidge.fit(f"{kind}, {name}", view, alpha, basis, seen, Y))
 
-        unknowns = min(seen.shape[1], n_rows)
-        unknowns = min(unknowns, MOST_UNKNOWNS)
+        unknowns = min(seen.shape[1], n_rows, MOST_UNKNOWNS)
         if unknowns * n_labels > MOST_COEFFICIENTS or 64 * unknowns**2 > max_memory:
             continue
         if seen.shape[1] <= MOST_UNKNOWNS:
             add("ridge", 1.0, None)
         elif n_rows <= MOST_UNKNOWNS:
             add("ridge", 1.0, Landmarks.choose(seen, 0.0))
+        elif is_words and number == len(views) - 1:
+            add("ridge", 1.0, Columns.strongest(seen))
         if isinstance(seen, np.ndarray) and n_rows <= MOST_KERNEL_ROWS:
             for share, alpha in KERNELS:
                 marks = Landmarks.choose(seen, share * typical_width(seen))
@@ -624,7 +626,9 @@ def _united(terms: Sequence[Terms]) -> tuple[Terms, ...]:
 
 
 def probability(log_odds: Float) -> Float:
-    """Return the probabilities of log-odds, at least :data:`LEAST_PROBABILITY`.
+    """Return the probabilities of log-odds, at least :data:`LEAST_PROBABILITY` and below 1.
+
+    A probability of 1 is left to labels that were taught.
 
     Examples
     --------
@@ -632,4 +636,4 @@ def probability(log_odds: Float) -> Float:
     [0.5, 1e-06]
     """
     p: Float = 1.0 / (1.0 + np.exp(-np.clip(log_odds, -700.0, 700.0)))
-    return np.clip(p, LEAST_PROBABILITY, 1.0)
+    return np.clip(p, LEAST_PROBABILITY, MOST_PROBABILITY)
