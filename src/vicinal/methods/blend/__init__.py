@@ -38,7 +38,7 @@ from vicinal.index import TrainingRows
 from vicinal.methods._formulas import cells
 from vicinal.methods.blend.global_ridge import GlobalRidge
 from vicinal.methods.blend.mixture import ConvexMix, Trees
-from vicinal.methods.blend.parts import NEIGHBORS, Look
+from vicinal.methods.blend.parts import NEIGHBORS, Look, check_parts
 from vicinal.methods.blend.scoring import LEAST_PROBABILITY, BlendScoring
 from vicinal.methods.fitted_state import Calibration, FittedState
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator, SmallChange
@@ -70,6 +70,9 @@ class Blend(IncrementalEstimator):
         How the parts' scores of a row's candidate labels are combined. ``"boosting"``: gradient
         boosting; ``"mix"``: a convex combination in closed form, the fastest, with about half of
         the gain.
+    parts : "auto" or list of str
+        What it consists of: all that the rows can have, or some of ``"votes"``,
+        ``"local ridge"``, ``"centroids"`` and ``"ridge"`` (the global ridge).
     random_state : int
         Random seed for the folds, and for the sample of rows that a large mixture is trained on.
     max_memory : int or None
@@ -142,6 +145,7 @@ class Blend(IncrementalEstimator):
         self,
         combine: str = "boosting",
         *,
+        parts: object = "auto",
         random_state: int = 0,
         max_memory: int | None = None,
         recalibrate_at: float | str = 0.1,
@@ -152,6 +156,7 @@ class Blend(IncrementalEstimator):
         algorithm: object = "auto",
     ) -> None:
         self.combine = combine
+        self.parts = parts
         self.random_state = random_state
         self.max_memory = max_memory
         self.recalibrate_at = recalibrate_at
@@ -169,10 +174,10 @@ class Blend(IncrementalEstimator):
         """Build the parts and learn their mixture."""
         combine = check_option("combine", self.combine, COMBINATIONS)
         seed = check_integer("random_state", self.random_state, low=0)
-        memory = check_memory(self.max_memory)
+        memory, parts = check_memory(self.max_memory), check_parts(self.parts)
         with one_blas_thread():  # its threads would stay awake beside those of the searches
             return BlendScoring.fit(
-                training, self.metric, combine, seed, memory, self.n_jobs, self.algorithm
+                training, self.metric, combine, seed, memory, self.n_jobs, self.algorithm, parts
             )
 
     @property

@@ -13,7 +13,7 @@ from vicinal._core.state import State, read_part, read_value
 from vicinal._core.threads import thread_count, using_threads
 from vicinal._core.validation import csr_parts
 from vicinal._native import blend_cells
-from vicinal.errors import ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explain.breakdown import Breakdown, Terms, mixture_breakdown
 from vicinal.graph import NeighborGraph
 from vicinal.methods._formulas import cells as score_cells
@@ -33,7 +33,7 @@ from vicinal.methods.blend.mixture import (
     content_order,
     fit_boosting,
 )
-from vicinal.methods.blend.parts import Look, View, choose_looks, unit_rows
+from vicinal.methods.blend.parts import PARTS, Look, View, choose_looks, unit_rows
 from vicinal.methods.training import Training, check_given, read_indicator
 from vicinal.scores import Scores
 
@@ -221,7 +221,7 @@ class BlendScoring:
     def _unit(self, ridge: GlobalRidge, seen: Sequence[Features]) -> Features:
         """Return rows as a ridge takes them: words have length one."""
         rows = seen[ridge.view]
-        return rows if self.views[ridge.view].centroids is None else unit_rows(rows)
+        return unit_rows(rows) if self.views[ridge.view].look.is_words else rows
 
     def _cells(
         self,
@@ -307,12 +307,12 @@ class BlendScoring:
     def _owners(self) -> Int:
         """Return the part that each column of a cell belongs to; the prior belongs to none.
 
-        The similarities of a view's neighbours belong to its votes.
+        The similarities of a view's neighbours belong to its votes, or its next part.
         """
         names = self.names
         firsts, part = [], 0
         for view in self.views:
-            firsts += [part] * 3
+            firsts += [part if view.part_names else len(names)] * 3
             part += len(view.part_names)
         return np.array([*np.repeat(np.arange(len(names)), 2), *firsts, len(names)])
 
@@ -328,10 +328,11 @@ class BlendScoring:
         max_memory: int,
         n_jobs: int | None = None,
         algorithm: object = "auto",
+        parts: tuple[str, ...] = PARTS,
     ) -> Self:
         """Build the parts and learn their mixture from leave-one-out cells."""
         X = check_given(training.X, training.n_rows)
-        looks = choose_looks(X, training.Y, metric)
+        looks = [replace(look, parts=parts) for look in choose_looks(X, training.Y, metric)]
         views = tuple(View.build(look, X, training.Y, n_jobs, algorithm) for look in looks)
         bare = cls(
             views,
@@ -341,6 +342,8 @@ class BlendScoring:
             CellPlan.of(training.Y),
             ConvexMix(np.ones(1), 1.0, 0.0, 1),
         )
+        if not bare.names:
+            raise InvalidArgumentError("parts", "one that these rows can have", list(parts))
         return bare._mixed(X, combine, random_state)
 
     def _mixed(self, X: Features, combine: str, random_state: int) -> Self:
@@ -533,8 +536,10 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
     found: list[GlobalRidge] = []
     n_rows, n_labels = (int(size) for size in Y.shape)
     for number, view in enumerate(views):
+        if "ridge" not in view.look.parts:
+            continue
         X, name = view.rows.X, view.look.name
-        is_words = view.centroids is not None
+        is_words = view.look.is_words
         seen = unit_rows(X) if is_words else X
 
         def add(
