@@ -9,7 +9,7 @@ from scipy import sparse
 from vicinal import Blend
 from vicinal.methods.blend import global_ridge
 from vicinal.methods.blend import scoring as blend_scoring
-from vicinal.methods.blend.global_ridge import Columns, GlobalRidge
+from vicinal.methods.blend.global_ridge import GlobalRidge, KeptFeatures
 from vicinal.methods.blend.parts import NEIGHBORS, View, choose_looks
 from vicinal.methods.blend.scoring import CellPlan
 
@@ -273,7 +273,7 @@ def test_a_global_ridge_on_the_strongest_features(sign, monkeypatch):
     X, Y = random_rows(3)
     rows = sparse.csr_array(unit(X))
     kept = np.sort(np.argsort(-(unit(X) ** 2).sum(axis=0), kind="stable")[:6])
-    chosen = Columns.strongest(rows)
+    chosen = KeptFeatures.strongest(rows)
     np.testing.assert_array_equal(chosen.kept, kept)
     np.testing.assert_array_equal(chosen.of(rows).toarray(), unit(X)[:, kept])
     few = np.arange(40) if sign > 0 else np.arange(len(X))

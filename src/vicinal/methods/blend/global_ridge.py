@@ -104,7 +104,7 @@ class Landmarks:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class KeptFeatures:
     """The features of the last fit that a ridge takes.
 
     Parameters
@@ -118,7 +118,7 @@ class Columns:
     --------
     >>> from scipy import sparse
     >>> rows = sparse.csr_array(np.array([[1.0, 2.0, 0.0], [0.0, 4.0, 5.0]]))
-    >>> Columns(np.array([0, 2]), 3).of(rows).toarray()
+    >>> KeptFeatures(np.array([0, 2]), 3).of(rows).toarray()
     array([[1., 0.],
            [0., 5.]])
     """
@@ -225,7 +225,7 @@ class GlobalRidge:
         The view whose rows it takes.
     alpha : float
         The λ of the formula.
-    basis : Landmarks or Columns or None
+    basis : Landmarks or KeptFeatures or None
         None if φ(x) is the row.
     mean : ndarray of float64, shape (L,)
         :math:`\bar y`; 0 for labels that came later.
@@ -239,7 +239,7 @@ class GlobalRidge:
     name: str
     view: int
     alpha: float
-    basis: "Landmarks | Columns | None"
+    basis: "Landmarks | KeptFeatures | None"
     mean: Float
     weights: Float
     inverse: Float | None
@@ -251,7 +251,7 @@ class GlobalRidge:
         name: str,
         view: int,
         alpha: float,
-        basis: "Landmarks | Columns | None",
+        basis: "Landmarks | KeptFeatures | None",
         seen: Features,
         Y: Csr,
     ) -> Self:
@@ -404,8 +404,8 @@ class GlobalRidge:
             "weights": self.current_weights(),
             "landmarks": None if marks is None else marks.rows,
             "width": 0.0 if marks is None else marks.width,
-            "columns": basis.kept if isinstance(basis, Columns) else None,
-            "n_features": basis.n_features if isinstance(basis, Columns) else 0,
+            "columns": basis.kept if isinstance(basis, KeptFeatures) else None,
+            "n_features": basis.n_features if isinstance(basis, KeptFeatures) else 0,
         }
 
     @classmethod
@@ -425,14 +425,14 @@ class GlobalRidge:
         )
 
 
-def _read_basis(state: Mapping[str, State], n_unknowns: int) -> "Landmarks | Columns | None":
+def _read_basis(state: Mapping[str, State], n_unknowns: int) -> "Landmarks | KeptFeatures | None":
     """Return the landmarks or columns of a stored ridge, checked."""
     if read_value(state, "columns") is not None:
         n_features = read_count(state, "n_features", low=0)
         kept = read_columns(state, n_features)
         if kept is None or len(kept) != n_unknowns:
             raise ModelFormatError("columns: expected as many as weights")
-        return Columns(kept, n_features)
+        return KeptFeatures(kept, n_features)
     width = read_plain(state, "width", float)
     if read_value(state, "landmarks") is None:
         return None

@@ -21,8 +21,8 @@ from vicinal.methods.blend.global_ridge import (
     MOST_COEFFICIENTS,
     MOST_KERNEL_ROWS,
     MOST_UNKNOWNS,
-    Columns,
     GlobalRidge,
+    KeptFeatures,
     Landmarks,
 )
 from vicinal.methods.blend.mixture import (
@@ -545,7 +545,7 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
         def add(
             kind: str,
             alpha: float,
-            basis: Landmarks | Columns | None,
+            basis: Landmarks | KeptFeatures | None,
             view: int = number,
             seen: Features = seen,
             name: str = name,
@@ -560,7 +560,7 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
         elif n_rows <= MOST_UNKNOWNS:
             add("ridge", 1.0, Landmarks.choose(seen, 0.0))
         elif is_words and number == len(views) - 1:
-            add("ridge", 1.0, Columns.strongest(seen))
+            add("ridge", 1.0, KeptFeatures.strongest(seen))
         if isinstance(seen, np.ndarray) and n_rows <= MOST_KERNEL_ROWS:
             for share, alpha in KERNELS:
                 marks = Landmarks.choose(seen, share * typical_width(seen))
