@@ -43,7 +43,7 @@ from vicinal._core.state import (
     read_plain,
     read_value,
 )
-from vicinal._core.threads import in_threads, one_blas_thread
+from vicinal._core.threads import in_threads
 from vicinal._core.validation import as_csr, check_features
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explanation.breakdown import Breakdown, Terms
@@ -265,9 +265,7 @@ class GlobalRidge:
         gram, products = self._sums(seen, Y)
         inverse = _inverse(gram)
         none = Updates.none(len(inverse), len(self.mean))
-        with one_blas_thread():
-            weights = inverse @ products
-        return replace(self, weights=weights, inverse=inverse, updates=none)
+        return replace(self, weights=inverse @ products, inverse=inverse, updates=none)
 
     def _sums(self, seen: Features, Y: Csr) -> tuple[Float, Float]:
         """Return A and Φᵀ(Y − ȳ)."""
@@ -445,12 +443,9 @@ def _read_basis(state: Mapping[str, State], n_unknowns: int) -> "Landmarks | Kep
 
 def _inverse(gram: Float) -> Float:
     """Return the inverse of a positive definite matrix, of which the lower triangle is read."""
-    with (
-        one_blas_thread()
-    ):  # several wait for each other in busy loops, long if others use the cores
-        factor, failed = linalg.lapack.dpotrf(gram.T, lower=False)
-        if not failed:
-            inverse, failed = linalg.lapack.dpotri(factor, lower=False, overwrite_c=True)
+    factor, failed = linalg.lapack.dpotrf(gram.T, lower=False)
+    if not failed:
+        inverse, failed = linalg.lapack.dpotri(factor, lower=False, overwrite_c=True)
     if failed:
         raise InvalidArgumentError("X", "values whose squares are finite numbers", "larger ones")
     full: Float = inverse.T
