@@ -22,7 +22,7 @@ from scipy import sparse
 
 from benchmarks.recording import Measurement, record
 from benchmarks.scale_cases import PeakMemory
-from benchmarks.scale_rows import CHUNK, chunk
+from benchmarks.scale_rows import CHUNK, chunk, draw
 from vicinal import Blend
 from vicinal._core.arrays import Csr
 from vicinal.datasets.generated import zipf_rows
@@ -46,18 +46,21 @@ def drawn(n_rows: int) -> Iterator[tuple[Csr, Csr]]:
         yield chunk(number, FEATURES, SIZE)[:size], labels(number)[:size]
 
 
-def fitted(args: argparse.Namespace, folder: Path) -> Blend:
-    """Return the model, fitted on rows in memory or from a stream."""
+def fitted(args: argparse.Namespace, folder: Path) -> tuple[Blend, float]:
+    """Return the model, fitted on rows in memory or from a stream, and the seconds that it took."""
     Y = sparse.vstack([each for _, each in drawn(args.rows)], format="csr").astype(np.int32)
     if not args.out_of_core:
         X = sparse.vstack([each for each, _ in drawn(args.rows)], format="csr")
         for part in (X.data, X.indices, X.indptr):
             part.flags.writeable = False  # so that the model does not copy them
-        return Blend().fit(X, Y)
+        began = time.perf_counter()
+        return Blend().fit(X, Y), time.perf_counter() - began
     memory = args.max_memory_mb * 10**6
     stream = (each for each, _ in drawn(args.rows))
+    began = time.perf_counter()
     index = SegmentedIndex.build(stream, folder / "rows", max_memory=memory, postings=False)
-    return Blend(algorithm=SegmentedAlgorithm(memory, index, str(folder / "views"))).fit(index.X, Y)
+    model = Blend(algorithm=SegmentedAlgorithm(memory, index, str(folder / "views")))
+    return model.fit(index.X, Y), time.perf_counter() - began
 
 
 def case(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -67,9 +70,7 @@ def case(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     asked = chunk(FIRST_TEST_CHUNK, FEATURES, SIZE)[: args.queries]
     with PeakMemory() as peak:
-        began = time.perf_counter()
-        model = fitted(args, folder)
-        fit = time.perf_counter() - began
+        model, fit = fitted(args, folder)
         began = time.perf_counter()
         ids, scores = model.rank(asked, 5)
         rank = time.perf_counter() - began
@@ -158,6 +159,7 @@ def main() -> None:
         print(json.dumps(case(options, Path(options.folder))))
         return
     sizes = args.growth
+    draw(max(sizes or [args.rows]), FEATURES, SIZE)
     if args.out_of_core:
         results = compared(args)
         kept = {f"stream: {k}": v for k, v in results["from a stream"].items()}

@@ -118,7 +118,7 @@ def write_centroids(folder: Path, rows: Csr, Y: Csr, memory: int) -> dict[str, i
                     at_once,
                     thread_count(),
                 )
-                arrays = dict(zip(ARRAYS, lists, strict=True))
+                arrays: dict[str, Any] = dict(zip(ARRAYS, lists, strict=True))
                 arrays["starts"] = arrays["starts"][1:] + sizes["labels"]
                 arrays["wide_starts"] = arrays["wide_starts"][1:] + sizes["wide"]
                 for name, array in arrays.items():
