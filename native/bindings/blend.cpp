@@ -41,16 +41,18 @@ struct BoundBlock {
   Vector<std::int32_t> labels;
   Vector<std::uint32_t> sums;
   Vector<std::int64_t> wide;
+  Vector<std::uint32_t> wide_places;
 };
 
 // Centroids whose lists were written to arrays before, such as those of mapped files.
 LabelCentroids stored_centroids(std::int64_t n_labels, Vector<std::int64_t> starts,
                                 Vector<std::int64_t> wide_starts, Vector<std::int32_t> labels,
-                                Vector<std::uint32_t> sums, Vector<std::int64_t> wide) {
-  const auto owner =
-      std::make_shared<const BoundBlock>(BoundBlock{starts, wide_starts, labels, sums, wide});
-  const CentroidBlock block{0,          view(starts), view(wide_starts), view(labels), view(sums),
-                            view(wide), owner};
+                                Vector<std::uint32_t> sums, Vector<std::int64_t> wide,
+                                Vector<std::uint32_t> wide_places) {
+  const auto owner = std::make_shared<const BoundBlock>(
+      BoundBlock{starts, wide_starts, labels, sums, wide, wide_places});
+  const CentroidBlock block{0,          view(starts), view(wide_starts), view(labels),
+                            view(sums), view(wide),   view(wide_places), owner};
   nb::gil_scoped_release release;
   if (!block.is_sound(n_labels))
     throw std::invalid_argument("label_centroids: expected rising labels and a sum for each");
@@ -82,7 +84,8 @@ auto centroid_lists(const Vector<std::int64_t>& indptr, const Vector<std::int32_
   }
   return std::make_tuple(last, to_numpy(std::move(all.starts)),
                          to_numpy(std::move(all.wide_starts)), to_numpy(std::move(all.labels)),
-                         to_numpy(std::move(all.sums)), to_numpy(std::move(all.wide)));
+                         to_numpy(std::move(all.sums)), to_numpy(std::move(all.wide)),
+                         to_numpy(std::move(all.wide_places)));
 }
 
 auto divergence(const Vector<std::int64_t>& indptr, const Vector<std::int32_t>& indices,
@@ -218,7 +221,8 @@ void bind_blend(nb::module_& m) {
       .def("changed", &change_centroids, array("indptr"), array("indices"), array("values"),
            array("label_indptr"), array("labels"), nb::arg("n_labels"), nb::arg("sign"))
       .def_static("stored", &stored_centroids, nb::arg("n_labels"), array("starts"),
-                  array("wide_starts"), array("labels"), array("sums"), array("wide"))
+                  array("wide_starts"), array("labels"), array("sums"), array("wide"),
+                  array("wide_places"))
       .def("n_labels", &LabelCentroids::n_labels)
       .def("bytes", &LabelCentroids::bytes)
       .def("sum", &LabelCentroids::sum, nb::arg("feature"), nb::arg("label"))

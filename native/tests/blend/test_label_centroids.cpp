@@ -129,6 +129,26 @@ static void a_left_out_row_is_not_in_its_own_sum() {
   CHECK(built(alone, 1).cosine_without(0, all, all, all * all) == 0.0);
 }
 
+// Some features are in many rows and say little, others are in few rows and say much; of the rows
+// that are compared, long lists are passed over.
+static Rows words(int n_rows, unsigned seed, int n) {
+  std::mt19937 random(seed);
+  Rows rows;
+  for (int row = 0; row < n_rows; ++row) {
+    std::set<int> features{static_cast<int>(20 + random() % 120)}, labels;
+    for (unsigned i = random() % 9; i > 0; --i) features.insert(random() % 12);
+    for (unsigned i = random() % 30; i > 0; --i) labels.insert(random() % n);
+    for (const int feature : features) {
+      rows.indices.push_back(feature);
+      rows.values.push_back((feature < 20 ? 0.05 : 0.9) + (random() % 100) / 2000.0);
+    }
+    rows.labels.insert(rows.labels.end(), labels.begin(), labels.end());
+    rows.indptr.push_back(std::ssize(rows.indices));
+    rows.label_indptr.push_back(std::ssize(rows.labels));
+  }
+  return rows;
+}
+
 // Labels in several tiles; sums above one and below zero; rows without features.
 static Rows many_labels(int n_rows, unsigned seed, int n) {
   std::mt19937 random(seed);
@@ -148,10 +168,8 @@ static Rows many_labels(int n_rows, unsigned seed, int n) {
   return rows;
 }
 
-static void cosines_follow_the_sums() {
-  const int n = 10'000;
-  const Rows rows = many_labels(400, 5, n);
-  const LabelCentroids centroids = built(rows, n, 2, 300);
+static void cosines_follow_the_sums(const Rows& rows, const LabelCentroids& centroids) {
+  const int n = static_cast<int>(centroids.n_labels());
   CentroidCosines batch;
   std::vector<CentroidCosines::Row> asked;
   std::vector<std::vector<std::int32_t>> wanted(20);
@@ -235,6 +253,10 @@ static void blocks_can_be_read_again_and_are_checked() {
     CentroidBlock shorter = block;
     shorter.starts = block.starts.first(block.starts.size() - 1);
     CHECK(!shorter.is_sound(500));
+    CentroidBlock moved = block;
+    const std::vector<std::uint32_t> elsewhere(block.wide.size(), 1'000'000);
+    moved.wide_places = elsewhere;
+    CHECK(block.wide.empty() || !moved.is_sound(500));
     shorter = block;
     if (!block.wide.empty()) shorter.wide = block.wide.first(block.wide.size() - 1);
     CHECK(block.wide.empty() || !shorter.is_sound(500));
@@ -242,7 +264,20 @@ static void blocks_can_be_read_again_and_are_checked() {
 }
 
 TEST(test_label_centroids) {
-  cosines_follow_the_sums();
+  const Rows mixed = many_labels(400, 5, 10'000), positive = words(800, 9, 10'000);
+  cosines_follow_the_sums(mixed, built(mixed, 10'000, 2, 300));
+  const LabelCentroids whole = built(positive, 10'000);
+  CHECK(whole.tiles_of(0) != nullptr && whole.tiles_of(30) == nullptr);
+  cosines_follow_the_sums(positive, whole);
+  // After changes: lists that changed, labels that are new, norms that shrank.
+  const Rows more = words(5, 10, 12'500);
+  const LabelCentroids grown = whole.changed(more.features(n_features), more.label_sets(12'500), 1);
+  cosines_follow_the_sums(positive, grown);
+  CHECK(!grown.has_shrunk(0));
+  const LabelCentroids fewer =
+      grown.changed(more.features(n_features), more.label_sets(12'500), -1);
+  CHECK(fewer.has_shrunk(0));
+  cosines_follow_the_sums(positive, fewer);
   many_changes_of_one_list_have_the_bits_of_a_new_build();
   blocks_can_be_read_again_and_are_checked();
   sums_follow_the_definition();

@@ -35,6 +35,7 @@ ARRAYS = {
     "labels": np.int32,
     "sums": np.uint32,
     "wide": np.int64,
+    "wide_places": np.uint32,
 }
 """Number types of the files of the centroids: see ``CentroidBlock`` of the compiled core."""
 
