@@ -37,7 +37,7 @@ from vicinal._core.validation import as_csr, csr_parts
 from vicinal._native import BlendView, LabelCentroids
 from vicinal.distances import get_distance
 from vicinal.errors import ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.index import SegmentedAlgorithm, TrainingRows
 from vicinal.index.segment_files import are_same_rows

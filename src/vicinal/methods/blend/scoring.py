@@ -11,11 +11,11 @@ from vicinal._core.arrays import Csr, Features, Float, Int, Int32, count_columns
 from vicinal._core.csr import checked_csr, no_rows, take_rows, trust
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_part, read_value
-from vicinal._core.threads import thread_count, using_threads
+from vicinal._core.threads import on_one_blas_thread, thread_count, using_threads
 from vicinal._core.validation import csr_parts
 from vicinal._native import blend_cells
 from vicinal.errors import ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Terms, mixture_breakdown
+from vicinal.explanation.breakdown import Breakdown, Terms, mixture_breakdown
 from vicinal.graph import NeighborGraph
 from vicinal.methods._formulas import cells as score_cells
 from vicinal.methods.blend.global_ridge import (
@@ -179,6 +179,7 @@ class BlendScoring:
 
     # -- scores
 
+    @on_one_blas_thread
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Return the probability of every candidate; `graph` is not used."""
         given = check_given(X, graph.n_queries)
@@ -323,6 +324,7 @@ class BlendScoring:
     # -- fitting
 
     @classmethod
+    @on_one_blas_thread
     def fit(
         cls,
         training: Training,
@@ -393,6 +395,7 @@ class BlendScoring:
                 break
         return _joined(found)
 
+    @on_one_blas_thread
     def training_scores(self, training: Training, rows: slice | Int) -> Scores:
         """Return the scores of training rows without themselves among the parts' rows.
 
@@ -410,6 +413,7 @@ class BlendScoring:
 
     # -- changes
 
+    @on_one_blas_thread
     def learned(self, X: Features, Y: Csr, every_label: Csr) -> Self:
         """Return the blend with further rows; `every_label` are the labels of all rows."""
         ready = self.ready()
@@ -426,6 +430,7 @@ class BlendScoring:
             held_out=None,
         )
 
+    @on_one_blas_thread
     def forgotten(self, places: Int) -> Self:
         """Return the blend without the rows at these places, which become empty."""
         ready = self.ready()
@@ -444,6 +449,7 @@ class BlendScoring:
     ) -> tuple[GlobalRidge, ...]:
         return tuple(ridge.changed(self._phi(ridge, seen), Y, sign) for ridge in self.ridges)
 
+    @on_one_blas_thread
     def ready(self) -> Self:
         """Return the blend with the inverses that changes need."""
         if all(ridge.inverse is not None for ridge in self.ridges):
@@ -457,6 +463,7 @@ class BlendScoring:
         """Return the same blend without empty places; `Y` are the labels of the rows that stay."""
         return replace(self, views=tuple(view.compacted() for view in self.views), Y=trust(Y))
 
+    @on_one_blas_thread
     def rebuilt(self, X: Features, Y: Csr) -> Self:
         """Return a blend whose parts are built afresh, with the constants of this one.
 
@@ -510,6 +517,7 @@ class BlendScoring:
         }
 
     @classmethod
+    @on_one_blas_thread
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked; still to be bound to the rows."""
         Y = read_indicator(state, "Y")
