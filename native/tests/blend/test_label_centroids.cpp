@@ -129,8 +129,7 @@ static void a_left_out_row_is_not_in_its_own_sum() {
   CHECK(built(alone, 1).cosine_without(0, all, all, all * all) == 0.0);
 }
 
-// Some features are in many rows and say little, others are in few rows and say much; of the rows
-// that are compared, long lists are passed over.
+// Some features are in many rows and say little, others are in few rows and say much.
 static Rows words(int n_rows, unsigned seed, int n) {
   std::mt19937 random(seed);
   Rows rows;
@@ -267,16 +266,13 @@ TEST(test_label_centroids) {
   const Rows mixed = many_labels(400, 5, 10'000), positive = words(800, 9, 10'000);
   cosines_follow_the_sums(mixed, built(mixed, 10'000, 2, 300));
   const LabelCentroids whole = built(positive, 10'000);
-  CHECK(whole.tiles_of(0) != nullptr && whole.tiles_of(30) == nullptr);
   cosines_follow_the_sums(positive, whole);
-  // After changes: lists that changed, labels that are new, norms that shrank.
+  // After changes: lists that changed, labels that are new.
   const Rows more = words(5, 10, 12'500);
   const LabelCentroids grown = whole.changed(more.features(n_features), more.label_sets(12'500), 1);
   cosines_follow_the_sums(positive, grown);
-  CHECK(!grown.has_shrunk(0));
   const LabelCentroids fewer =
       grown.changed(more.features(n_features), more.label_sets(12'500), -1);
-  CHECK(fewer.has_shrunk(0));
   cosines_follow_the_sums(positive, fewer);
   many_changes_of_one_list_have_the_bits_of_a_new_build();
   blocks_can_be_read_again_and_are_checked();

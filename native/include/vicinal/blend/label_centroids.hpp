@@ -21,7 +21,6 @@
 #include <set>
 #include <span>
 #include <stdexcept>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -210,33 +209,10 @@ struct CentroidList {
   bool has_many_differences() const { return differences.size() > 16 + labels.size() / 64; }
 };
 
-// Where the labels of a tile begin in a long list, and the most that a sum has of its label's norm.
-struct TileStart {
-  std::uint32_t at = 0, wide = 0;
-  float most = 0.0F;
-};
-
 // Reads a list from lower to higher labels.
 class CentroidReader {
  public:
-  CentroidReader(const CentroidList& list, double value, const TileStart* tiles)
-      : list_(&list), tiles_(tiles), value_(value) {}
-
-  // Null for a list that is not long, or that was changed.
-  const TileStart* tiles() const { return tiles_; }
-  std::size_t size() const { return list_->labels.size(); }
-
-  // Pass over the labels of a tile.
-  void skip(std::int64_t tile) {
-    at_ = tiles_[tile + 1].at;
-    wide_ = tiles_[tile + 1].wide;
-  }
-
-  // The sum of a label of a tile.
-  std::int64_t sum(std::int32_t label, std::int64_t tile) const {
-    if (tiles_ == nullptr) return list_->sum(label);
-    return list_->listed(label, tiles_[tile].at, tiles_[tile + 1].at);
-  }
+  CentroidReader(const CentroidList& list, double value) : list_(&list), value_(value) {}
 
   // The next label, or more than any.
   std::int32_t next() const {
@@ -278,7 +254,6 @@ class CentroidReader {
   }
 
   const CentroidList* list_;
-  const TileStart* tiles_;
   double value_;
   std::size_t at_ = 0, wide_ = 0, changed_ = 0;
 };
@@ -394,7 +369,7 @@ class LabelCentroids {
  public:
   static constexpr int scale_bits = 32;
   static constexpr double one = 4294967296.0;  // 2^scale_bits
-  static constexpr std::int64_t tile = 2048;   // labels whose products are added together
+  static constexpr std::int64_t tile = 4096;   // labels whose products are added together
 
   // Of a value of a row of length one.
   static std::int64_t fixed(double value) { return std::llround(std::ldexp(value, scale_bits)); }
@@ -414,14 +389,14 @@ class LabelCentroids {
         adopt(std::move(block));
       first = last;
     }
-    measure();
+    for (std::int64_t label = 0; label < n_labels_; ++label) update_norm(label);
   }
 
   // The same from blocks of all features, in order, that were built before and are sound.
   LabelCentroids(std::int64_t n_features, std::int64_t n_labels, std::vector<CentroidBlock> blocks)
       : LabelCentroids(n_features, n_labels) {
     for (CentroidBlock& block : blocks) adopt(std::move(block));
-    measure();
+    for (std::int64_t label = 0; label < n_labels_; ++label) update_norm(label);
   }
 
   // The rows that have each of some features, then feature by feature the sums of their labels.
@@ -514,15 +489,6 @@ class LabelCentroids {
     return page == nullptr ? nullptr : (*page)[feature % page_features].get();
   }
 
-  // Where the tiles begin in the list of a feature, if it is long and has not been changed.
-  const TileStart* tiles_of(std::int32_t feature) const {
-    const auto at = long_->find(feature);
-    return at == long_->end() || changed_list(feature) != nullptr ? nullptr : at->second.data();
-  }
-
-  bool has_shrunk(std::int64_t number) const { return lengths_[number]->has_shrunk; }
-  std::int64_t n_built_tiles() const { return n_built_tiles_; }
-
   // The list of a feature before any change.
   CentroidList built_list(std::int32_t feature) const {
     const auto block =
@@ -552,7 +518,6 @@ class LabelCentroids {
 
  private:
   static constexpr std::int64_t entries_per_block = 1 << 18;
-  static constexpr std::int64_t least_long = 512;
   // Sums whose square is below this share of a row's are nothing but roundings.
   static constexpr double least_share = 1e-9;
 
@@ -563,7 +528,6 @@ class LabelCentroids {
   struct Lengths {
     std::array<Wide, tile> squares{};
     std::array<double, tile> norms{};
-    bool has_shrunk = false;  // whether some norm is less than when the centroids were built
   };
 
   struct Change {
@@ -588,41 +552,6 @@ class LabelCentroids {
     blocks_->push_back(std::move(block));
   }
 
-  // The norms of all labels, then what the tiles of long lists have at most.
-  void measure() {
-    for (std::int64_t label = 0; label < n_labels_; ++label) update_norm(label);
-    auto found = std::make_shared<std::unordered_map<std::int32_t, std::vector<TileStart>>>();
-    for (const CentroidBlock& block : *blocks_)
-      for (std::int64_t f = block.first; f < block.first + block.n_features(); ++f) {
-        const CentroidList list = CentroidList::of(block, f);
-        if (std::ssize(list.labels) < least_long || 16 * std::ssize(list.labels) < n_labels_)
-          continue;
-        if (std::any_of(list.wide.begin(), list.wide.end(), [](auto sum) { return sum < 0; }))
-          continue;
-        found->emplace(f, tile_starts(list));
-      }
-    long_ = std::move(found);
-    n_built_tiles_ = std::ssize(lengths_);
-  }
-
-  std::vector<TileStart> tile_starts(const CentroidList& list) const {
-    std::vector<TileStart> tiles(lengths_.size() + 1);
-    std::uint32_t at = 0, wide = 0;
-    for (std::size_t number = 0; number < tiles.size(); ++number) {
-      tiles[number].at = at;
-      tiles[number].wide = wide;
-      const auto end = static_cast<std::int64_t>(number + 1) * tile;
-      double most = 0.0;
-      for (; at < list.labels.size() && list.labels[at] < end; ++at) {
-        const double sum =
-            list.sums[at] != 0 ? list.sums[at] : static_cast<double>(list.wide[wide++]);
-        most = std::max(most, sum / norm(list.labels[at]));
-      }
-      tiles[number].most = static_cast<float>(most * (1.0 + 1e-6));
-    }
-    return tiles;
-  }
-
   void add_tiles() {
     while (std::ssize(lengths_) * tile < n_labels_) lengths_.push_back(std::make_shared<Lengths>());
   }
@@ -630,10 +559,7 @@ class LabelCentroids {
   Wide& square(std::int64_t label) { return lengths_[label / tile]->squares[label % tile]; }
 
   void update_norm(std::int64_t label) {
-    Lengths& lengths = *lengths_[label / tile];
-    const double norm = std::sqrt(square(label).as_double());
-    lengths.has_shrunk |= norm < lengths.norms[label % tile];
-    lengths.norms[label % tile] = norm;
+    lengths_[label / tile]->norms[label % tile] = std::sqrt(square(label).as_double());
   }
 
   static std::vector<Change> changes_of(const CsrView<double>& rows, const PatternView& labels,
@@ -686,7 +612,7 @@ class LabelCentroids {
   // The same list without differences, in memory of its own.
   static std::shared_ptr<CentroidList> copied(const CentroidList& list) {
     GrowingBlock block;
-    CentroidReader reader(list, 0.0, nullptr);
+    CentroidReader reader(list, 0.0);
     reader.read_below(
         std::numeric_limits<std::int32_t>::max(),
         [&](std::int32_t label, double sum) { block.add(label, static_cast<std::int64_t>(sum)); });
@@ -710,11 +636,10 @@ class LabelCentroids {
     block.end_list();
   }
 
-  std::int64_t n_features_ = 0, n_labels_ = 0, n_built_tiles_ = 0;
+  std::int64_t n_features_ = 0, n_labels_ = 0;
   std::shared_ptr<std::vector<CentroidBlock>> blocks_;
   std::vector<std::shared_ptr<const Page>> pages_;  // of changed lists
   std::vector<std::shared_ptr<Lengths>> lengths_;   // of the labels of each tile
-  std::shared_ptr<const std::unordered_map<std::int32_t, std::vector<TileStart>>> long_;
 };
 
 // The cosines of some rows and all centroids: the best labels of each row, and any that are wanted.
@@ -770,10 +695,8 @@ class CentroidCosines {
     Row row;
     std::vector<CentroidList> lists;
     std::vector<CentroidReader> readers;
-    std::vector<std::size_t> longest;  // readers of long lists, the longest first
-    std::vector<std::size_t> skipped;  // those that the current tile passes over
-    std::int32_t next = no_label;      // label
-    double least = 0.0;                // what a label must be above to be one of the best
+    std::int32_t next = no_label;  // label
+    double least = 0.0;            // what a label must be above to be one of the best
     std::vector<Neighbor> best;
     std::vector<std::pair<std::int32_t, double>> found;  // cosines, rising by label
     std::size_t n_wanted = 0;                            // how many of those wanted were seen
@@ -790,18 +713,9 @@ class CentroidCosines {
       const CentroidList* list = centroids_->changed_list(row.features[i]);
       if (list == nullptr)
         list = &state.lists.emplace_back(centroids_->built_list(row.features[i]));
-      state.readers.emplace_back(*list, row.values[i], centroids_->tiles_of(row.features[i]));
+      state.readers.emplace_back(*list, row.values[i]);
       state.next = std::min(state.next, state.readers.back().next());
     }
-    state.longest.clear();
-    for (std::size_t i = 0; i < state.readers.size(); ++i)
-      if (state.readers[i].tiles() != nullptr) state.longest.push_back(i);
-    std::sort(state.longest.begin(), state.longest.end(), [&](std::size_t a, std::size_t b) {
-      return state.readers[a].size() > state.readers[b].size();
-    });
-    if (std::any_of(row.values.begin(), row.values.end(), [](double v) { return v < 0.0; }))
-      state.longest.clear();
-    state.skipped.clear();
     state.least = 0.0;
     state.best.clear();
     state.found.clear();
@@ -815,93 +729,42 @@ class CentroidCosines {
     }
   }
 
-  // The labels of one tile. Long lists that cannot add enough to make a label one of the best are
-  // passed over, and read again for the labels that are good enough without them.
+  // The labels of one tile.
   void visit(State& state, std::int64_t first, std::int64_t last) {
-    const std::int64_t tile = first / LabelCentroids::tile;
     std::fill(products_.begin(), products_.end(), 0.0);
     double* products = products_.data() - first;
-    const double more = pass_over(state, tile);
     state.next = no_label;
-    auto skipped = state.skipped.begin();
-    for (std::size_t i = 0; i < state.readers.size(); ++i) {
-      CentroidReader& reader = state.readers[i];
-      if (skipped != state.skipped.end() && *skipped == i) {
-        reader.skip(tile);
-        ++skipped;
-      } else {
-        const double value = reader.value();
-        reader.read_below(static_cast<std::int32_t>(last),
-                          [=](std::int32_t label, double sum) { products[label] += value * sum; });
-      }
+    for (CentroidReader& reader : state.readers) {
+      const double value = reader.value();
+      reader.read_below(static_cast<std::int32_t>(last),
+                        [=](std::int32_t label, double sum) { products[label] += value * sum; });
       state.next = std::min(state.next, reader.next());
     }
-    const auto product_of = [&](std::int32_t label) {
-      return state.skipped.empty() ? products[label] : whole_product(state, label, tile);
-    };
     const auto& wanted = state.row.wanted;
     while (state.n_wanted < wanted.size() && wanted[state.n_wanted] < first) ++state.n_wanted;
     for (; state.n_wanted < wanted.size() && wanted[state.n_wanted] < last; ++state.n_wanted) {
       const std::int32_t label = wanted[state.n_wanted];
-      state.found.emplace_back(label, from_product(state, label, product_of(label)));
+      state.found.emplace_back(label, from_product(state, label, products[label]));
     }
     for (const std::int32_t label : state.row.own)  // compared apart
       if (label >= first && label < last) {
-        keep(state, label, from_product(state, label, product_of(label)));
-        products[label] = -1.0;
+        keep(state, label, from_product(state, label, products[label]));
+        products[label] = 0.0;
       }
     const double* norms = centroids_->norms(first) - first;
     constexpr std::int64_t step = 16;
     for (std::int64_t label = first; label < last; label += step) {
       const std::int64_t end = std::min(label + step, last);
-      const double bound = std::max(0.0, state.least * nearly_one - more);
+      const double bound = state.least * nearly_one;
       bool is_any = false;
       for (std::int64_t l = label; l < end; ++l) is_any |= products[l] > bound * norms[l];
       if (!is_any) [[likely]]
         continue;
       for (std::int64_t l = label; l < end; ++l)
         if (products[l] > bound * norms[l])
-          consider(state, static_cast<std::int32_t>(l), products[l], tile);
+          keep(state, static_cast<std::int32_t>(l),
+               centroids_->cosine(static_cast<std::int32_t>(l), products[l]));
     }
-  }
-
-  // Choose the lists that a tile passes over; return what they may add to a cosine.
-  double pass_over(State& state, std::int64_t tile) const {
-    state.skipped.clear();
-    if (state.least <= 0.0 || state.longest.empty() || tile >= centroids_->n_built_tiles() ||
-        centroids_->has_shrunk(tile))
-      return 0.0;
-    const double room = state.least * (state.row.count > few ? small_share : large_share);
-    double more = 0.0;
-    for (const std::size_t i : state.longest) {
-      const CentroidReader& reader = state.readers[i];
-      const double most = reader.value() * reader.tiles()[tile].most;
-      if (more + most > room) continue;
-      more += most;
-      state.skipped.push_back(i);
-    }
-    std::sort(state.skipped.begin(), state.skipped.end());
-    return more * (1.0 + 1e-9);
-  }
-
-  // A label that may be one of the best, by its product without the lists passed over.
-  void consider(State& state, std::int32_t label, double product, std::int64_t tile) const {
-    if (!state.skipped.empty()) {
-      double nearly = product;
-      for (const std::size_t i : state.skipped)
-        nearly += state.readers[i].value() * static_cast<double>(state.readers[i].sum(label, tile));
-      if (nearly < state.least * nearly_one * centroids_->norm(label)) return;
-      product = whole_product(state, label, tile);
-    }
-    keep(state, label, centroids_->cosine(label, product));
-  }
-
-  // In the order of the features, as if no list had been passed over.
-  double whole_product(const State& state, std::int32_t label, std::int64_t tile) const {
-    double product = 0.0;
-    for (const CentroidReader& reader : state.readers)
-      product += reader.value() * static_cast<double>(reader.sum(label, tile));
-    return product;
   }
 
   // Labels come in any order within a tile and rise from tile to tile, so a label that is as good
@@ -948,9 +811,6 @@ class CentroidCosines {
     return shares ? from_product(state, label, product) : 0.0;
   }
 
-  // How much of the worst of the best cosines the lists that are passed over may add.
-  static constexpr double large_share = 0.5, small_share = 0.25;
-  static constexpr std::size_t few = 40;  // best labels
   static constexpr double nearly_one =
       1.0 - 1e-12;  // products are compared before they are divided
   const LabelCentroids* centroids_ = nullptr;
