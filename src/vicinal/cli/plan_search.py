@@ -183,11 +183,12 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> SearchPlan
 
 @dataclass(frozen=True)
 class ModelSpeed:
-    """What one core needs for the default model, measured on generated rows of 0/1 values.
+    """What one core needs for the default model, measured on 250,000 generated rows.
 
     `read_ns`: per entry, to read a file of extreme-classification text and to check it.
+    `order_ns`: per entry, to put rows into an order of their contents, from which some are drawn.
     `view_ns`: per entry and view, to weigh the rows and to index them.
-    `sum_ns`: per entry of a row and label of this row, and view, to sum the rows of each label.
+    `sum_ns`: per entry of a row and label of this row, to sum the rows of each label.
     `weighted`: how much longer a search over weights takes than one over 0/1 values.
     `compare_ns`: per label that shares a feature with a row, and feature, to compare them.
     `row_ms`: per row, for all other parts.
@@ -195,12 +196,13 @@ class ModelSpeed:
     """
 
     read_ns: float = 60.0
-    view_ns: float = 120.0
-    sum_ns: float = 15.0
+    order_ns: float = 180.0
+    view_ns: float = 150.0
+    sum_ns: float = 80.0
     weighted: float = 5.0
-    compare_ns: float = 1.0
-    row_ms: float = 0.5
-    mixture_seconds: float = 20.0
+    compare_ns: float = 1.9
+    row_ms: float = 0.15
+    mixture_seconds: float = 5.0
 
 
 @dataclass(frozen=True)
@@ -241,9 +243,9 @@ def plan_model(
     search = VIEWS * speed.weighted * constants.query_seconds(work.rows, work.entries)
     row = search + VIEWS * met * speed.compare_ns * 1e-9 + speed.row_ms * 1e-3
     sums = (1 + VIEWS) * speed.sum_ns * entries * work.labels_per_row
-    parallel = VIEWS * speed.view_ns * entries + sums
+    one_core = (speed.read_ns + speed.order_ns + VIEWS * speed.view_ns) * entries
     sample = min(work.rows, SAMPLED_ROWS) * row
-    fit = speed.read_ns * entries * 1e-9 + (parallel * 1e-9 + sample) / machines.cores
+    fit = one_core * 1e-9 + (sums * 1e-9 + sample) / machines.cores
     labels = 8 * work.labels_per_row * work.rows + 60 * work.labels
     per_entry = 8 + VIEWS * (8 + constants.postings_bytes_per_entry)
     per_feature = VIEWS * (constants.postings_bytes_per_feature + 20) * work.features
