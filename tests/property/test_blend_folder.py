@@ -34,7 +34,8 @@ def random_data(seed, n_labels):
     Y = (rng.random((n, n_labels)) < rng.choice([0.05, 0.3])).astype(np.int32)
     Y[rng.integers(0, n)] = 0
     Q = np.where(rng.random((9, m)) < 0.3, rng.integers(1, 4, (9, m)), 0).astype(float)
-    return sparse.csr_array(X), sparse.csr_array(Y), sparse.csr_array(Q)
+    kind = rng.choice(["float32", "float64"])
+    return sparse.csr_array(X.astype(kind)), sparse.csr_array(Y), sparse.csr_array(Q)
 
 
 def on_disk(X, Y, folder, **params):

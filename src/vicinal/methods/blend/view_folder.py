@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vicinal._core.arrays import Csr, Float, count_columns, row_blocks
+from vicinal._core.arrays import ENTRIES_AT_ONCE, Csr, Float, count_columns, row_blocks
 from vicinal._core.csr import bare_csr
 from vicinal._core.files import naming, replacing, sync_file, sync_folder
 from vicinal._core.progress import part
@@ -95,7 +96,7 @@ def write_centroids(folder: Path, rows: Csr, Y: Csr, memory: int) -> dict[str, i
     from vicinal.methods.blend.parts import row_lengths
 
     indptr, indices = csr_parts(rows)
-    values: Float = rows.data[: indptr[-1]]
+    values = _doubles(folder / "values", rows.data[: indptr[-1]])
     counts, lengths = count_columns(indices, int(rows.shape[1])), row_lengths(rows)
     per_entry = 12 + 16 * Y.nnz / max(1, Y.shape[0])
     at_once = max(1, int(memory / per_entry))
@@ -128,10 +129,21 @@ def write_centroids(folder: Path, rows: Csr, Y: Csr, memory: int) -> dict[str, i
         finally:
             for stream in streams.values():
                 stream.close()
+        (folder / "values").unlink(missing_ok=True)
         for name in ARRAYS:
             sync_file(folder / name)
         sync_folder(folder)
     return sizes
+
+
+def _doubles(file: Path, values: NDArray[Any]) -> Float:
+    """Return values as float64; others are written to a file, block by block, and mapped."""
+    if values.dtype == np.float64 or not len(values):
+        return values.astype(np.float64, copy=False)
+    with file.open("wb") as stream:
+        for start in range(0, len(values), ENTRIES_AT_ONCE):
+            stream.write(values[start : start + ENTRIES_AT_ONCE].astype(np.float64).data)
+    return np.asarray(np.memmap(str(file), np.float64, "r"))
 
 
 def open_centroids(folder: Path, n_labels: int) -> LabelCentroids:
