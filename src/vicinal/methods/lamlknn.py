@@ -90,7 +90,7 @@ def _libraries() -> ThreadpoolController:
 
 
 def _short_indices(X: Features) -> Features:
-    """Return sparse rows with 32-bit indices, which scikit-learn's k-means requires."""
+    """Return sparse rows with 32-bit indices in memory that may be written, as k-means requires."""
     if not isinstance(X, sparse.csr_array):
         return X
     if X.nnz >= 2**31:
@@ -98,7 +98,8 @@ def _short_indices(X: Features) -> Features:
             "X", "fewer than 2^31 values for k-means (pass centers)", f"{X.nnz} values"
         )
     indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return sparse.csr_array((X.data, indices, indptr), shape=X.shape)
+    data = np.require(X.data, requirements="W")
+    return sparse.csr_array((data, indices, indptr), shape=X.shape)
 
 
 def nearest_center(X: Features, centers: Float) -> Int32:
@@ -255,6 +256,7 @@ class LAMLkNN(IncrementalEstimator):
     random_state : None, int or RandomState
         Random seed for k-means; an integer gives the same clusters each time.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts a label whose posterior is at least 0.5.
     never_empty : bool or None
@@ -322,13 +324,13 @@ class LAMLkNN(IncrementalEstimator):
         with using_threads(self.n_jobs):
             return VoteGroups(len(scoring.centers), nearest_center(X, scoring.centers))
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Take over the tables, which the live graph keeps cluster by cluster."""
-        if revision.graph is None or not isinstance(scoring, LAMLkNNScoring):
+        if changed.graph is None or not isinstance(scoring, LAMLkNNScoring):
             raise RuntimeError("a change without the graph")
-        shape = (len(scoring.centers), revision.Y.shape[1], -1)
-        with_label, without_label = (table.reshape(shape) for table in revision.graph.tables())
-        return replace(scoring, with_label=with_label, without_label=without_label, Y=revision.Y)
+        shape = (len(scoring.centers), changed.Y.shape[1], -1)
+        with_label, without_label = (table.reshape(shape) for table in changed.graph.tables())
+        return replace(scoring, with_label=with_label, without_label=without_label, Y=changed.Y)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[LAMLkNNScoring]:
         """Find the clusters and count the votes once for all k."""
