@@ -44,8 +44,8 @@ FEW_LABELS = 30
 """Labels up to which every label of every row has a cell."""
 BELOW = 256
 """Labels below the candidates whose order is that of their centroids."""
-MOST_CELLS = 300_000
-MOST_ROWS = 20_000
+MOST_CELLS = 400_000
+MOST_ROWS = 14_000
 """Rows and cells that the mixture is learned on at most."""
 LEAST_PROBABILITY = 1e-6
 """Of a candidate. Labels below the candidates score less: by similarity, then by frequency."""
