@@ -56,7 +56,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
+            Training rows.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
+            Labels of the training rows.
         **unsupported
             ``sample_weight`` is refused with an error that says why.
         """
@@ -139,7 +141,9 @@ class WeightedClassifier(MultiLabelClassifier):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
+            Training rows.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
+            Labels of the training rows.
         sample_weight : array-like of shape (n,), optional
             A row of weight w counts as w equal rows; rows of weight 0 are left out.
         """

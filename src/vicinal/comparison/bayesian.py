@@ -139,7 +139,9 @@ def bayesian_signed_rank(
     rope, better
         As for :func:`correlated_t_test`.
     n_draws : int
+        Number of draws from the posterior.
     random_state : int
+        Seed of the draws.
 
     Notes
     -----

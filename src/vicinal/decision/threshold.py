@@ -41,6 +41,7 @@ class Threshold(SaveableRecord):
     Parameters
     ----------
     value : float
+        The threshold: labels with a higher score are predicted.
     inclusive : bool
         Whether a score equal to `value` is enough.
 
@@ -85,6 +86,7 @@ class LabelThresholds(SaveableRecord):
     Parameters
     ----------
     values : ndarray of float64, shape (L,)
+        One threshold per label.
 
     Examples
     --------

@@ -369,12 +369,14 @@ class IBLR(IncrementalEstimator):
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     C : float
         Inverse strength of the L2 penalty, as in scikit-learn's ``LogisticRegression``;
         ``numpy.inf`` for no penalty.
     augment : bool
         Add the row's own features to the regression (IBLR-ML+). They should be on one scale.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts a label whose probability is at least 0.5.
     never_empty : bool or None

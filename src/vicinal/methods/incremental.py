@@ -391,6 +391,7 @@ class IncrementalEstimator(NeighborEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n_new, m)
+            New rows, with the features of the training rows.
         Y : indicator with the columns of ``label_names_``, or list of label-name collections
             The names, or the columns of a data frame, may include new labels, which come last.
         classes : ignored

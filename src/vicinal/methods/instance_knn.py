@@ -250,6 +250,7 @@ class InstanceKNN(IncrementalEstimator):
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     second_order : bool or "literal"
         Replace each neighbour's labels by the average labels of the rows that are most similar to
         it in features and labels together: by the cosine if True, by the paper's printed formula if

@@ -256,6 +256,7 @@ class LAMLkNN(IncrementalEstimator):
     random_state : None, int or RandomState
         Random seed for k-means; an integer gives the same clusters each time.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts a label whose posterior is at least 0.5.
     never_empty : bool or None

@@ -154,6 +154,7 @@ class LCIF(IncrementalEstimator):
     second_order : bool or "literal"
         Use second-order instance kNN (LCIF2 in the paper; see :class:`InstanceKNN`).
     neighbors_of : {"feature", "label"}
+        Whether each feature keeps its most similar labels, or each label its features.
     aggregate : {"mean", "max", "kept-mean", "literal"}
         See :class:`FeatureKNN`.
     metric : {"cosine", "dot", "euclidean"}

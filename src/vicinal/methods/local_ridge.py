@@ -264,6 +264,7 @@ class LocalRidge(IncrementalEstimator):
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     alpha : float
         Regularisation strength α, above 0. Large values turn the weights into similarities divided
         by α, small ones let few neighbours decide.

@@ -176,9 +176,11 @@ class MLkNN(IncrementalEstimator):
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     smoothing : float
         Added to every count; 1 is Laplace smoothing, 0 is none.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts a label whose posterior is at least 0.5.
     never_empty : bool or None

@@ -72,7 +72,9 @@ class LabelWeights(FittedTransformer):
         Parameters
         ----------
         X : array-like or sparse matrix, shape (n, m)
+            Training rows.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
+            Labels of the training rows.
         """
         prior = check_positive("prior", self.prior)
         rows = self._read(X, reset=True)
