@@ -229,10 +229,6 @@ bench-tuning: setup ## The grid of LCIF from one search against GridSearchCV (AR
 	$(BIN)/python -m benchmarks.tuning $(ARGS)
 
 # river is a peer of one benchmark only: it is installed beside the environment, not into it.
-.PHONY: bench-self-graph
-bench-self-graph: setup ## The leave-one-out graph against querying every row (ARGS="--rows 100000")
-	$(BIN)/python -m benchmarks.self_graph $(ARGS)
-
 .PHONY: bench-incremental
 bench-incremental: setup ## One row learned, forgotten, predicted (ARGS=--full for the published table)
 	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target build/river river

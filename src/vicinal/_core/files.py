@@ -36,10 +36,7 @@ _NOT_FOR_FOLDERS = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES, errn
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush the entries of a folder to disk, which makes a rename durable.
-
-    Does nothing if folders cannot be opened or flushed (Windows, some network drives).
-    """
+    """Flush the entries of a folder to disk, which makes a rename durable."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except PermissionError:  # Windows does not open folders
@@ -63,12 +60,16 @@ def sync_file(file: Path) -> None:
 
 
 @contextmanager
-def naming(file: Path) -> Iterator[None]:
-    """Make system errors inside the block name the file and the cause, such as a full disk."""
+def naming(file: Path, temporary: Path | None = None) -> Iterator[None]:
+    """Make system errors inside the block name the file and the cause, such as a full disk.
+
+    Errors that name the `temporary` file that is written first name `file` instead.
+    """
     try:
         yield
     except OSError as error:
-        if error.filename is not None or error.errno is None:
+        about = None if error.filename is None else str(error.filename)
+        if error.errno is None or about not in (None, str(temporary)):
             raise
         cause = f"cannot be written: {os.strerror(error.errno)}"
         raise OSError(error.errno, cause, str(file)) from error
@@ -88,7 +89,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     beside = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}{UNFINISHED}")
     try:
-        with naming(path):
+        with naming(path, beside):
             yield beside
             sync_file(beside)
         with suppress(OSError):
@@ -198,11 +199,7 @@ def _append(file: IO[bytes], line: bytes) -> None:
 def read_json_lines(
     path: Path, expected: str, read: Callable[[dict[str, Any]], Item]
 ) -> Iterator[Item]:
-    """Yield the result of `read` for each line of a file; nothing if there is no file.
-
-    `expected`: what a line contains, for error messages, which name path and line.
-    `read`: takes the JSON object of a line; raises ``ValueError`` if it is not as expected.
-    """
+    """Yield the result of `read` for each line of a file; nothing if there is no file."""
     if not path.exists():
         return
     *lines, rest = path.read_bytes().split(b"\n")

@@ -69,10 +69,7 @@ KERNEL_LIMIT = 2**28
 
 @dataclass(frozen=True)
 class Kernel:
-    """(γ x·x' + coef0)^degree, or exp(−γ ‖x − x'‖²).
-
-    `kind`: ``"linear"`` is the polynomial of degree 1.
-    """
+    """(γ x·x' + coef0)^degree, or exp(−γ ‖x − x'‖²)."""
 
     kind: str
     degree: int
@@ -195,6 +192,7 @@ class RankSVM(MultiLabelClassifier):
     C : float
         Cost of margin violations, divided among the pairs of a row.
     kernel : {"poly", "linear", "rbf"}
+        Kernel of the SVM.
     degree : int
         Degree of the polynomial kernel, 8 in the ML-kNN paper.
     gamma : float or "scale"
@@ -344,7 +342,9 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf"}
+        Kernel of the SVM.
     C : float
+        Penalty of errors, as in scikit-learn.
     threshold : None, "one-threshold", float or decision object
         None: labels with a score above 0 are predicted, the SVM's own rule. ``"one-threshold"``:
         one threshold for all labels that maximises micro-F1 on the training rows (Mulan's

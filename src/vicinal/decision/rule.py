@@ -104,10 +104,7 @@ def fit_weighted(
 
 
 def fit_blocks(rule: Decision, blocks: Iterable[Scores], Y: Csr) -> FittedDecision:
-    """Fit a rule on scores given in blocks of rows; they are concatenated only if it requires that.
-
-    If the rule needs no scores, the blocks are never computed.
-    """
+    """Fit a rule on scores in blocks of rows, concatenated only if it requires that."""
     if _takes_blocks(rule):
         return rule.fit_blocks(blocks, Y)
     if not needs_of(rule).needs_scores:
@@ -122,6 +119,7 @@ class CrossValidated(SaveableRecord):
     Parameters
     ----------
     rule : Decision
+        The rule to fit on cross-validated scores.
     n_folds : int
         Row i belongs to fold i mod `n_folds`; each fold is scored by the method fitted on the other
         folds. At most the number of rows.

@@ -240,10 +240,7 @@ def _grid(n_queries: int, n_tiles: int) -> tuple[tuple[int, int], int]:
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """The sort keys of rows (smaller is nearer); NaN exactly for rows that are not candidates.
-
-    `distance`: a distance that the compiled core also supports.
-    """
+    """The sort keys of rows (smaller is nearer); NaN exactly for rows that are not candidates."""
 
     X: Tensor
     distance: Distance
@@ -502,7 +499,9 @@ def dense_graph(
         If `Q` is omitted, the queries are the rows of `X`, and each row is excluded from its own
         neighbours.
     k : int
+        Number of neighbours.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     device : str or None
         None for CUDA if available, otherwise the CPU.
     fused : bool or None

@@ -18,10 +18,7 @@ from vicinal.index.segmented import SegmentedAlgorithm
 
 
 def exact_index(X: object, metric: str, n_jobs: int | None = None) -> Index:
-    """Return an exact index over the rows of `X`: inverted if `X` is sparse, otherwise dense.
-
-    A distance that the compiled core does not support is searched by its definition.
-    """
+    """Return an exact index over the rows of `X`: inverted if `X` is sparse, otherwise dense."""
     if get_distance(metric).native_code is None:
         return ReferenceIndex(X, metric)
     if sparse.issparse(X):
@@ -95,9 +92,11 @@ def build_index(
     Parameters
     ----------
     X : ndarray or sparse array, shape (n, m)
+        Rows to search.
     metric : str
         Name of a distance (:mod:`vicinal.distances`).
     n_jobs : int or None
+        Number of threads; None uses all available ones.
     algorithm : str or callable
         ``"auto"`` for an exact index (inverted if `X` is sparse, otherwise dense), another
         registered name, or a factory ``(X, metric, n_jobs) -> Index``.

@@ -60,10 +60,7 @@ NEIGHBOR_PLACES = (
 
 
 def check_sample_weight(sample_weight: object, n_rows: int) -> Float | None:
-    """Return the weights as float64, one per row; None where none are given.
-
-    A row of weight *w* counts as *w* equal rows, and one of weight 0 as if it were not there.
-    """
+    """Return the weights as float64, one per row; None where none are given."""
     if sample_weight is None:
         return None
     try:
@@ -143,7 +140,7 @@ def refuse_classes(Y: object) -> None:
         "one column of 0 and 1 per label, a list of label names per row, or 0 and 1 for one label",
         f"a one-dimensional {kind} target of {values.ravel()[:1].tolist()[0]!r}. Only binary "
         "classification is supported, label by label: turn one class per row into lists, "
-        "[[y] for y in Y]",
+        "[[y] for y in Y], and split cells of several labels, [y.split(';') for y in Y]",
     )
 
 

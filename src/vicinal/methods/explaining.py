@@ -12,7 +12,7 @@ from vicinal._core.csr import take_rows
 from vicinal._core.progress import blocks
 from vicinal._core.threads import using_threads
 from vicinal._core.validation import as_csr
-from vicinal.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError, did_you_mean
 from vicinal.explanation import (
     Breakdown,
     Explanation,
@@ -178,10 +178,7 @@ class ExplainedRow:
 
 
 def _highlights(parts: list[Part], neighbors: list[Neighbor]) -> list[Part]:
-    """Return the features of the row by how much they contribute, largest first.
-
-    A neighbour's share is divided among the features that it has in common with the row.
-    """
+    """Return the features of the row by how much they contribute, largest first."""
     weights: dict[int, float] = {}
     names: dict[int, str] = {}
     shared = {neighbor.id: neighbor.shared for neighbor in neighbors}
@@ -247,6 +244,7 @@ def label_ids(labels: object, known: Sequence[str]) -> list[int]:
                 "labels",
                 f"label names of the model, or numbers from 0 to {len(known) - 1}",
                 repr(label),
+                did_you_mean(label, known),
             )
         found.append(chosen)
     return found
@@ -316,6 +314,7 @@ class Explainable:
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
+            Rows to explain, with the features of the training rows.
         labels : sequence of str or int, optional
             Labels to explain, by name or column number; by default the predicted labels and the
             `top` labels with the highest scores.
@@ -366,10 +365,7 @@ class Explainable:
         return near, scores, model.decision_.decide(scores)
 
     def _scores_without(self, x: Features, groups: Sequence[Sequence[int]]) -> Scores | None:
-        """Return the scores of a row without each group of training rows, by place.
-
-        None for methods whose scores follow from the graph alone.
-        """
+        """Return the scores of a row without each group of training rows, by place."""
         return None
 
     def _explain_scores(

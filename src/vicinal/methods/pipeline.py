@@ -70,6 +70,7 @@ def explain(
     Parameters
     ----------
     model : estimator of vicinal, or Pipeline that ends in one
+        The fitted model.
     X : rows as the model accepts them
         Texts if the pipeline begins with a :class:`~vicinal.preprocess.TextVectorizer`: the
         explanation then shows which words each feature came from.
@@ -467,6 +468,7 @@ def load(
     Parameters
     ----------
     path : path
+        The file.
     verify : bool
         Check every array against its checksum first, which reads the whole file once. The header
         is always checked.
@@ -542,10 +544,7 @@ def feature_names(model: Model) -> Any:
 
 
 def with_feature_names(model: Model, names: Any) -> Model:
-    """Return a shallow copy of a model whose first step has these names; without any if None.
-
-    Changes of the copy do not affect the model.
-    """
+    """Return a shallow copy of a model whose first step has these names; without any if None."""
     first = _first(model)
     changed = first.snapshot() if isinstance(first, NeighborEstimator) else copy.copy(first)
     vars(changed).pop("feature_names_in_", None)
@@ -560,11 +559,7 @@ def with_feature_names(model: Model, names: Any) -> Model:
 
 
 def ordered_by_name(model: Model) -> Model:
-    """Return a model for rows whose columns were put in the order of its ``columns_``.
-
-    A model that was fitted on a data frame becomes a pipeline with these columns, like a model that
-    was trained on a file; any other model is returned as it is.
-    """
+    """Return a model for rows whose columns were put in the order of its ``columns_``."""
     if feature_names(model) is None:
         return model
     nameless = with_feature_names(model, None)

@@ -134,10 +134,7 @@ class RemovalSearch:
     label: int
 
     def neighbors(self, supporting: Sequence[int]) -> list[Removal]:
-        """Return the supporting neighbours without which the label is not predicted.
-
-        `supporting` are the ids of neighbours that contribute to the label, strongest first.
-        """
+        """Return the supporting neighbours without which the label is not predicted."""
         ids = self.model.search_.row_ids
         place = {id_: int(np.searchsorted(ids, id_)) for id_ in supporting}
         names = {id_: row_name(self.model.row_names_, ids, place[id_]) for id_ in supporting}
@@ -153,11 +150,7 @@ class RemovalSearch:
         return _decisive("neighbor", supporting, supporting, names, predict_without)
 
     def features(self, supporting: Sequence[int], others: Sequence[int]) -> list[Removal]:
-        """Return the features without which the label is not predicted.
-
-        `supporting` are the columns that contribute to the label, strongest first; `others` are the
-        row's other columns.
-        """
+        """Return the features without which the label is not predicted."""
         tried = [*supporting, *others][:MOST_FEATURES]
         names = {column: self.feature_names[column] for column in tried}
 
@@ -197,10 +190,7 @@ def _decisive(
     names: Mapping[int, str],
     predict_without: PredictWithout,
 ) -> list[Removal]:
-    """Return every single removal after which the label is not predicted.
-
-    If there is none, return the smallest group of the first ids of `together` that suffices.
-    """
+    """Return every single removal after which the label is not predicted."""
     if not singles:
         return []
     groups: list[tuple[int, ...]] = [(id_,) for id_ in singles]

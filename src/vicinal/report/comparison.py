@@ -112,10 +112,7 @@ def verdict(found: Ranking) -> str:
 
 
 def folds_warning(found: Ranking) -> str:
-    """Return a warning where the samples of a test are folds of one data set.
-
-    Leaders and runners-up are compared by the corrected t-test, which allows for shared rows.
-    """
+    """Return a warning where the samples of a test are folds of one data set."""
     tests = found.tests
     if found.samples != "folds" or tests is None or tests.least_p >= tests.alpha:
         return ""
@@ -348,6 +345,7 @@ def comparison_report(
     curves : iterable of vicinal.report.comparison_details.Curve
         Additional curves over k, e.g. from tuning; curves in the results are always drawn.
     title : str or None
+        Title, if any.
 
     Returns
     -------

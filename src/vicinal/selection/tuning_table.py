@@ -25,6 +25,7 @@ class Best:
     Parameters
     ----------
     method : str
+        Name of the method.
     params : dict of str to object
         The parameters that were tuned.
     mean, std : float
@@ -49,6 +50,7 @@ class TuningTable(Tabular):
     params : tuple of dict
         The parameters of each setting that were tuned.
     metrics : tuple of str
+        Names of the metrics.
     values : ndarray of float64, shape (settings, folds, metrics)
         NaN if a metric is undefined or a fold was not evaluated.
     done : ndarray of bool, shape (settings, folds)
@@ -107,6 +109,7 @@ class TuningTable(Tabular):
         Parameters
         ----------
         metric : str
+            Name of the metric.
         among : sequence of int, optional
             Settings to choose from; all by default.
         """
@@ -185,10 +188,7 @@ class TuningTable(Tabular):
 
 
 def spread(values: Float, done: Bool) -> Float:
-    """Return the standard deviation (n − 1) of each row over the columns that are done.
-
-    It is 0 for a single column and NaN for none.
-    """
+    """Return the standard deviation (n − 1) of each row over the columns that are done."""
     counts = done.sum(axis=1)
     means = np.where(done, values, 0.0).sum(axis=1) / np.maximum(counts, 1)
     squares = np.where(done, (values - means[:, None]) ** 2, 0.0).sum(axis=1)

@@ -72,13 +72,7 @@ class _Declared(NamedTuple):
 
 
 class Declarations:
-    """What each endpoint of an app needs.
-
-    Parameters
-    ----------
-    routes : iterable of routes
-        Each must have an endpoint that declares its need.
-    """
+    """What each endpoint of an app needs."""
 
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
         self._declared = [_declared(route) for route in routes]
@@ -104,21 +98,7 @@ def _declared(route: BaseRoute) -> _Declared:
 
 
 class Access:
-    """Decides which requests are permitted.
-
-    Parameters
-    ----------
-    read_token : str or None
-        None: anyone may read; on a loopback service, anyone who uses one of its names.
-    write_token : str or None
-        None: nobody may write, unless `loopback`. It permits reading too.
-    loopback : bool
-        Whether the service is bound to the loopback interface. Anyone who reaches it may then write
-        if there is no write token. Requests without a token must name a loopback host (or one of
-        `hosts`), so that a web page elsewhere cannot make a browser teach or read the model.
-    hosts : sequence of str
-        Further names of a loopback service, for example that of a proxy in front of it.
-    """
+    """Decides which requests are permitted."""
 
     def __init__(
         self,
@@ -209,13 +189,7 @@ def _host(headers: Mapping[bytes, bytes]) -> str:
 
 
 def _name(host: str) -> str:
-    """Return the name of ``host:port``.
-
-    Examples
-    --------
-    >>> _name("localhost:8000"), _name("[::1]:8000"), _name("127.0.0.1")
-    ('localhost', '[::1]', '127.0.0.1')
-    """
+    """Return the name of ``host:port``."""
     if host.startswith("["):
         return host.partition("]")[0] + "]"
     return host.partition(":")[0]
@@ -243,34 +217,8 @@ def _digest(token: str | None) -> bytes | None:
     return None if token is None else hashlib.sha256(token.encode()).digest()
 
 
-log = logging.getLogger("vicinal.service")
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_CONTENT_POLICY = (
-    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-SECURITY_HEADERS = (
-    (b"content-security-policy", _CONTENT_POLICY),
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"cache-control", b"no-store"),
-)
-
-
 class Gate:
-    """ASGI middleware around the whole app.
-
-    Parameters
-    ----------
-    app : ASGI app
-    access : Access
-    declarations : Declarations
-    limits : Limits
-    metrics : ServiceMetrics
-    """
+    """ASGI middleware around the whole app."""
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ from vicinal.service.access import needs
 from vicinal.service.api import (
     CHANGE_ERRORS,
     ERRORS,
+    LargeBodyRoute,
     ModelId,
     as_json,
     engine_of,
@@ -32,17 +33,7 @@ from vicinal.service.store import Change
 
 
 def read_vocabulary(path: Path) -> dict[str, tuple[str, str | None]]:
-    r"""Return label name → (label in words, notation) from lines of ``<URI>``, label, notation.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "subjects.tsv"
-    ...     _ = file.write_text("<http://example.org/p1>\tpots\t7.1\n", encoding="utf-8")
-    ...     read_vocabulary(file)
-    {'http://example.org/p1': ('pots', '7.1')}
-    """
+    r"""Return label name → (label in words, notation) from lines of ``<URI>``, label, notation."""
     found: dict[str, tuple[str, str | None]] = {}
     with path.open(encoding="utf-8-sig") as stream:
         for number, line in enumerate(stream, start=1):
@@ -56,7 +47,12 @@ def read_vocabulary(path: Path) -> dict[str, tuple[str, str | None]]:
     return found
 
 
-router = APIRouter(prefix="/v1/projects", tags=["annif"], dependencies=[Depends(known_query)])
+router = APIRouter(
+    prefix="/v1/projects",
+    tags=["annif"],
+    dependencies=[Depends(known_query)],
+    route_class=LargeBodyRoute,
+)
 BATCH_DOCUMENTS = 32
 """Most documents of one batch, as in Annif."""
 

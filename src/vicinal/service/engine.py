@@ -33,17 +33,7 @@ from vicinal.service.telemetry import ServiceMetrics
 
 @dataclass(frozen=True)
 class About:
-    """Example texts, metrics and names of the labels of one model.
-
-    Parameters
-    ----------
-    examples : sequence of (title, text)
-        Texts to try on the page; by default, words of a few training rows.
-    metrics : mapping or None
-        Metrics of the last evaluation.
-    vocabulary : mapping
-        For the Annif dialect: label name → (label in words, notation).
-    """
+    """Example texts, metrics and names of the labels of one model."""
 
     examples: Sequence[tuple[str, str]] = ()
     metrics: Mapping[str, float | None] | None = None
@@ -52,6 +42,8 @@ class About:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Waiting = tuple[Item, int, "asyncio.Future[Result]"]
+"""An item that waits for its batch, its rows, and its result to come."""
 
 
 class Batcher(Generic[Item, Result]):
@@ -59,21 +51,6 @@ class Batcher(Generic[Item, Result]):
 
     A batch holds the items that arrived while the previous batch was computed and those that arrive
     during a short wait, up to the largest size. Batches run one at a time, in the order of arrival.
-
-    Parameters
-    ----------
-    run : callable
-        Takes a list of items, returns for each its result or an exception.
-    max_rows : int
-        Largest size of a batch; a larger item is a batch of its own.
-    max_wait : float
-        Seconds that a smaller batch waits for further items.
-    max_queued : int
-        Rows that may wait; further items are refused.
-    max_seconds : float
-        How long an item may wait for its result.
-    observe : callable, optional
-        Called with the number of rows of each batch.
     """
 
     def __init__(
@@ -92,7 +69,7 @@ class Batcher(Generic[Item, Result]):
         self._max_queued = max_queued
         self._max_seconds = max_seconds
         self._observe = observe
-        self._waiting: deque[tuple[Item, int, asyncio.Future[Result]]] = deque()
+        self._waiting: deque[Waiting[Item, Result]] = deque()
         self._rows = 0
         self._closing = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="batch")
@@ -106,7 +83,8 @@ class Batcher(Generic[Item, Result]):
             raise ServiceError(503, "overloaded", "too many requests are waiting; retry later")
         self._start()
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._waiting.append((item, rows, future))
+        waiting = (item, rows, future)
+        self._waiting.append(waiting)
         self._rows += rows
         self._arrived.set()
         if self._rows >= self._max_rows:
@@ -115,12 +93,21 @@ class Batcher(Generic[Item, Result]):
             async with asyncio.timeout(self._max_seconds):
                 return await future
         except TimeoutError:
+            self._give_up(waiting)
             raise ServiceError(
                 504,
                 "too-slow",
                 f"no result within {self._max_seconds:g} s. A change may still be carried out: "
                 "repeat it with the same idempotency key",
             ) from None
+
+    def _give_up(self, waiting: "Waiting[Item, Result]") -> None:
+        """Let go of an item that still waits: nobody counts its bytes any longer."""
+        for place, other in enumerate(self._waiting):
+            if other is waiting:
+                del self._waiting[place]
+                self._rows -= waiting[1]
+                return
 
     def _start(self) -> None:
         """Start the worker in the running event loop, where the first item arrives."""
@@ -186,9 +173,9 @@ class Batcher(Generic[Item, Result]):
         except TimeoutError:
             return
 
-    def _take(self) -> list[tuple[Item, int, "asyncio.Future[Result]"]]:
+    def _take(self) -> "list[Waiting[Item, Result]]":
         """Return the items of the next batch; those whose requests gave up are left out."""
-        batch: list[tuple[Item, int, asyncio.Future[Result]]] = []
+        batch: list[Waiting[Item, Result]] = []
         rows = 0
         while self._waiting and (not batch or rows + self._waiting[0][1] <= self._max_rows):
             item = self._waiting.popleft()
@@ -210,17 +197,7 @@ SHOWN_EXAMPLES = 6
 
 
 class Description:
-    """Describes one served model; every method reads one whole version.
-
-    Parameters
-    ----------
-    model_id : str
-    served : ServedModel
-    learner : Learner or None
-        None for a model that cannot be taught.
-    access : Access
-    about : About
-    """
+    """Describes one served model; every method reads one whole version."""
 
     def __init__(
         self,
@@ -349,19 +326,7 @@ class Stop:
 
 
 class Engine:
-    """Answers everything that is asked of one model.
-
-    Parameters
-    ----------
-    model_id : str
-    served : ServedModel
-    learner : Learner or None
-        None for a service without a store, which cannot learn.
-    access : Access
-    limits : Limits
-    metrics : ServiceMetrics
-    about : About
-    """
+    """Answers everything that is asked of one model."""
 
     def __init__(
         self,

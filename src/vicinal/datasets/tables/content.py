@@ -29,10 +29,7 @@ Text: TypeAlias = str | list[str]
 
 
 def row_texts(records: Records, columns: Sequence[str]) -> list[Text]:
-    """Return the text of each row, or its tokens if the only column contains lists.
-
-    Of several columns, some may be null in a row, or absent from it; a note says so.
-    """
+    """Return the text of each row, or its tokens if the only column contains lists."""
     if len(columns) == 1:
         (column,) = columns
         found = records.cells(column)
@@ -99,6 +96,7 @@ class Content:
     labels : list of list of str, or None
         The labels of each row; None if they were not requested.
     row_names : tuple of str or None
+        Names of the rows, if there are any.
     reading : Reading
         How the columns were read.
     lines : sequence of int

@@ -100,6 +100,7 @@ class Reading:
     separator : str or None
         Separator of the labels in a cell; ``""`` if a cell is one label or a list.
     row_names : str or None
+        Column with the names of the rows, if there is one.
     decimal : str
         Decimal sign of the numbers.
     encoding, delimiter : str or None
@@ -331,10 +332,7 @@ _OBJECT_BYTES = 56
 
 
 def cell_bytes(cells: Sequence[Any]) -> int:
-    """Return about how much memory cells take: 8 bytes each, and their own size.
-
-    Strings of one character exist only once in Python.
-    """
+    """Return about how much memory cells take: 8 bytes each, and their own size."""
     try:
         n_characters = len("".join(cells))
     except TypeError:

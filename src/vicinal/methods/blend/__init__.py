@@ -232,7 +232,7 @@ class Blend(IncrementalEstimator):
             version = reviser.version
             with using_threads(version.rows.n_jobs):
                 version = replace(version, scoring=_blend(version.scoring).ready())
-            reviser.writer.keep_for(version)
+            reviser.live.keep_for(version)
             self._publish(version)
         return self
 

@@ -202,47 +202,7 @@ FEW_UNKNOWNS = 3000
 
 @dataclass(frozen=True, eq=False)
 class RidgeScoring(EveryLabel):
-    """The coefficients of every label.
-
-    Parameters
-    ----------
-    coefficients : ndarray, shape (p, L)
-        One row per kept column, or per training row with a kernel. Memory: 8 bytes for each.
-    mean : ndarray of float64, shape (L,)
-        The share of training rows that have each label.
-    leverage : ndarray of float64, shape (n,)
-        :math:`h_i`; zeros where scores of the training rows come from folds.
-    alpha : float
-    Y : csr_array of int32, shape (n, L)
-    view : RowView
-    n_features : int
-    gamma : float or None
-        Of the Gaussian kernel; None for a linear ridge.
-    rows : ndarray or csr_array or None
-        The training rows as the kernel takes them; None for a linear ridge.
-    fold_coefficients : tuple of ndarray
-        Coefficients without each fold, where there is no leverage; not saved.
-    weights : ndarray of float64, shape (n,), or None
-        The weights of the training rows; None where each counts once.
-    micro_f1 : float
-        The leave-one-out micro-F1 that α was chosen by; 0 for a single α; not saved.
-
-    Examples
-    --------
-    Two rows with one feature each; α = 1 halves the coefficients:
-
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1, 0], [0, 1]], dtype=np.int32))
-    >>> nobody = NeighborGraph(np.empty((2, 0), dtype=np.int32), np.empty((2, 0)), "dot", 2)
-    >>> training = Training(nobody, Y, np.eye(2))
-    >>> fitted = RidgeScoring.fit(training, RidgeSettings(), is_unit=True)
-    >>> fitted.scores(nobody, np.eye(2)).toarray()
-    array([[0.75, 0.25],
-           [0.25, 0.75]])
-    >>> fitted.training_scores(training, slice(0, 2)).toarray()  # each from the other row
-    array([[0.5, 0.5],
-           [0.5, 0.5]])
-    """
+    """The coefficients of every label."""
 
     coefficients: Matrix
     mean: Float
@@ -277,19 +237,7 @@ class RidgeScoring(EveryLabel):
         max_features: int | None = None,
         judged: Int | None = None,
     ) -> Self:
-        """Fit for each α of the settings and keep the best.
-
-        Parameters
-        ----------
-        training : Training
-        settings : RidgeSettings
-        is_unit : bool
-            Whether rows are divided by their length.
-        max_features : int or None
-            Most columns to fit on, those with the largest sums of squares; None for all.
-        judged : ndarray of int64 or None
-            Rows whose leave-one-out scores choose α; None for evenly spaced ones.
-        """
+        """Fit for each α of the settings and keep the best."""
         X = check_given(training.X, training.n_rows)
         view, weights = RowView(is_unit), training.weights
         rows = view.of(X)
