@@ -243,6 +243,7 @@ QUALITY_PEERS := build/quality-venv
 bench-quality: setup ## Predictions of the blend against linear models (ARGS=names of data sets)
 	test -x $(QUALITY_PEERS)/bin/python || $(PYTHON) -m venv $(QUALITY_PEERS)
 	$(QUALITY_PEERS)/bin/python -m pip install --quiet -r benchmarks/requirements-quality.txt
+	$(if $(ARGS),,$(BIN)/python -m benchmarks.quality_many --peers $(QUALITY_PEERS)/bin/python)
 	$(BIN)/python -m benchmarks.quality --peers $(QUALITY_PEERS)/bin/python $(ARGS)
 
 .PHONY: bench-quality-times
