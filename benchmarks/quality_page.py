@@ -47,17 +47,10 @@ exceeds 10⁸), Blend's internal folds for Blend. One threshold is chosen for mi
 gives macro-F1, and one for example-F1, with the best label for rows without one.
 
 Test figures of these data sets were seen while the blend was developed, so differences of about .01
-<<<<<<< HEAD
 on the smaller ones tell little. The data sets that had no part in the development, further down,
 are the better check. Test figures steered choices on bibtex, delicious, enron and debtags, which
 were looked at between versions (the parts, the number of cells), and on stackex-chess (the number
 of candidate labels if rows are few): read these tables with care.
-=======
-on the smaller ones say little; the data sets that nobody had looked at, further down, are the
-better check. Test figures steered choices on bibtex, delicious, enron and debtags, which were
-looked at between versions (the parts, the number of cells), and on stackex-chess (the number of
-candidate labels where rows are few): read these tables with care.
->>>>>>> main
 
 - `blend`: `vicinal.Blend()` on the rows as they are, with no parameter set. Words of reuters21578
   and eurlex57k are counted, for all models. Test rows had no part in that choice.
