@@ -3,7 +3,7 @@
 The stages and the compiled core rely on these checks and do not repeat them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -233,6 +233,8 @@ def _may_change(part: NDArray[Any], given: object) -> bool:
     """Tell whether a caller who passed `given` can still write to an array derived from it."""
     if isinstance(given, list | tuple):
         return False
+    if isinstance(given, Mapping):
+        return any(_may_change(part, each) for each in given.values())
     if sparse.issparse(given) or isinstance(given, np.ndarray):
         return part.flags.writeable and any(np.may_share_memory(part, own) for own in _parts(given))
     return True  # a data frame may change its data even if its arrays are read-only

@@ -113,6 +113,9 @@ def index_names(X: object) -> list[str] | None:
     >>> index_names(pd.DataFrame({"a": [1, 2]}, index=["x", "y"])), index_names([[1]])
     (['x', 'y'], None)
     """
+    if isinstance(X, Mapping):  # of views: the first that has names
+        found = (index_names(view) for view in X.values())
+        return next((names for names in found if names is not None), None)
     index = getattr(X, "index", None)
     if index is None or callable(index) or type(index).__name__ == "RangeIndex":
         return None

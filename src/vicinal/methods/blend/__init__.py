@@ -31,7 +31,7 @@ from vicinal._core.threads import library_threads, using_threads
 from vicinal._core.validation import csr_parts
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
 from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
-from vicinal.errors import ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.index import TrainingRows
@@ -40,6 +40,7 @@ from vicinal.methods.blend.global_ridge import GlobalRidge
 from vicinal.methods.blend.mixture import ConvexMix, Trees
 from vicinal.methods.blend.parts import NEIGHBORS, Look
 from vicinal.methods.blend.scoring import LEAST_PROBABILITY, BlendScoring
+from vicinal.methods.feature_views import FeatureViews
 from vicinal.methods.fitted_state import Calibration, FittedState
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator, SmallChange
 from vicinal.methods.label_ridge.solver import check_memory
@@ -170,8 +171,47 @@ class Blend(IncrementalEstimator):
         memory = check_memory(self.max_memory)
         with library_threads():
             return BlendScoring.fit(
-                training, self.metric, combine, seed, memory, self.n_jobs, self.algorithm
+                training,
+                self.metric,
+                combine,
+                seed,
+                memory,
+                self.n_jobs,
+                self.algorithm,
+                self._views(),
             )
+
+    # -- several views
+
+    def _views(self) -> FeatureViews | None:
+        """Return the views that the model was fitted on; None for one matrix."""
+        known: FeatureViews | None = vars(self).get("_sources")
+        return known
+
+    @property
+    def views_(self) -> dict[str, int] | None:
+        """Names of the views and their numbers of features; None if `X` was one matrix."""
+        self._state("views_")
+        views = self._views()
+        return None if views is None else dict(zip(views.names, views.widths, strict=True))
+
+    def _read_X(self, X: object, *, reset: bool) -> Features:
+        """Return validated features; the views of a mapping stand side by side."""
+        if reset:
+            vars(self).pop("_sources", None)
+        views = self._views()
+        if not isinstance(X, Mapping):
+            if views is not None and getattr(X, "shape", (0, 0))[-1] != views.n_features:
+                expected = f"a mapping of the views {', '.join(views.names)}"
+                raise InvalidArgumentError("X", expected, type(X).__name__)
+            return super()._read_X(X, reset=reset)
+        if reset:
+            self._sources = views = FeatureViews.of(X)
+            self.n_features_in_ = views.n_features
+            vars(self).pop("feature_names_in_", None)
+        if views is None:
+            raise InvalidArgumentError("X", "one matrix, as in fit", "a mapping of views")
+        return views.joined(X)
 
     @property
     def part_names_(self) -> tuple[str, ...]:
@@ -335,7 +375,12 @@ class Blend(IncrementalEstimator):
         """Return the fitted model as plain values, arrays and parts."""
         taught = _blend(self._fitted().scoring).taught
         ids = sorted(each for ids in taught.values() for each in ids)
-        return {**super().get_state(), "taught": np.array(ids, dtype=np.int64)}
+        views = self._views()
+        return {
+            **super().get_state(),
+            "taught": np.array(ids, dtype=np.int64),
+            "views": None if views is None else views.get_state(),
+        }
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
@@ -351,6 +396,11 @@ class Blend(IncrementalEstimator):
         teach(taught, take_rows(rows.X, places[here]), ids[here])
         bound = replace(scoring.bound(rows.X, model.n_jobs, model.algorithm), taught=taught)
         model._publish(replace(version, scoring=bound))
+        if state.get("views") is not None:
+            views = FeatureViews.from_state(read_part(state, "views", dict))
+            if views.n_features != rows.X.shape[1]:
+                raise ModelFormatError(f"views: expected {rows.X.shape[1]} features in all")
+            model._sources = views
         return model
 
 

@@ -1,7 +1,9 @@
 r"""The parts of a blend: views of the rows, and what each view says about labels.
 
-A view is a way to look at rows: as given, weighted by labels, or scaled. Each view has an index of
-the training rows and the sums of the rows of each label, and from these its parts:
+A view is a way to look at rows: words as given, words weighted by labels, measurements scaled, or
+vectors by their direction. If the features are a mapping, every entry of it gets such views of its
+own columns. Each view has an index of the training rows and the sums of the rows of each label, and
+from these its parts:
 
 - **votes**: the share of similarity² among the 30 nearest rows that goes to rows with the label;
 - **local ridge**: ridge regression on the 50 nearest rows (:mod:`vicinal.methods.local_ridge`);
@@ -20,8 +22,8 @@ import numpy as np
 
 from vicinal._core.arrays import Csr, Features, Float, Int
 from vicinal._core.checks import check_option
-from vicinal._core.csr import take_rows, trust, with_values
-from vicinal._core.state import State, read_array, read_plain
+from vicinal._core.csr import full_rows, take_columns, take_rows, trust, with_values
+from vicinal._core.state import State, read_array, read_part, read_plain
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr, csr_parts
 from vicinal._native import BlendView, LabelCentroids
@@ -31,11 +33,12 @@ from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.index import TrainingRows
 from vicinal.methods._formulas import neighbor_weights
+from vicinal.methods.feature_views import FeatureViews
 from vicinal.methods.local_ridge import ridge_weights
 from vicinal.preprocess._base import spread
 from vicinal.preprocess.label_weights import is_count, label_weights
 
-KINDS = ("given", "weighted", "scaled")
+KINDS = ("given", "weighted", "scaled", "vectors")
 PRIOR = 5.0
 """Of the label weights; see :class:`vicinal.preprocess.LabelWeights`."""
 DENSE_SHARE = 0.3
@@ -59,9 +62,9 @@ class Look:
 
     Parameters
     ----------
-    kind : {"given", "weighted", "scaled"}
+    kind : {"given", "weighted", "scaled", "vectors"}
         Rows as they are, where counts become (1 + ln x) · idf; rows weighted by label weights;
-        features scaled to [0, 1] on the training rows.
+        features scaled to [0, 1] on the training rows; dense rows as they are.
     metric : str
     is_count : bool
         Whether values are counts.
@@ -69,6 +72,10 @@ class Look:
         Weights of the features and nothing; or the least value and the width of each.
     has_more_parts : bool
         Whether its neighbours are heard twice, with sharper weights the second time.
+    source : str
+        The name of its features where `X` was a mapping; else empty.
+    columns : tuple of int
+        The first of its columns and the one behind its last; empty for all columns.
     """
 
     kind: str
@@ -77,31 +84,48 @@ class Look:
     first: Float
     second: Float
     has_more_parts: bool = False
+    source: str = ""
+    columns: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
         """For part names."""
-        return "as given" if self.kind == "given" else self.kind
+        kind = "as given" if self.kind in ("given", "vectors") else self.kind
+        return f"{self.source} {kind}" if self.source else kind
 
     @property
-    def n_features(self) -> int | None:
-        """Number of features that it is made for; None for any."""
-        return len(self.first) or None
+    def is_words(self) -> bool:
+        """Whether its rows are sparse."""
+        return self.kind in ("given", "weighted")
+
+    def fits(self, n_features: int) -> bool:
+        """Tell whether rows of so many features can be looked at."""
+        first, behind = self.columns or (0, n_features)
+        return behind <= n_features and len(self.first) in (0, behind - first)
 
     def of(self, X: Features) -> Features:
         """Return rows in this view."""
+        own = take_columns(X, *self.columns) if self.columns else X
+        if self.kind == "vectors":
+            return full_rows(own)
         if self.kind == "scaled":
-            full = X if isinstance(X, np.ndarray) else X.toarray()
+            full = full_rows(own)
             with np.errstate(over="ignore"):  # what overflows is clipped
                 scaled: Float = np.clip((full - self.first) / self.second, -1.0, 2.0)
             return scaled
         if not len(self.first):
-            return X
-        rows = trust(as_csr(X))
+            return own
+        rows = trust(as_csr(own))
         values = rows.data.astype(np.float64)
         if self.is_count:  # new rows may hold values below 1, which are no counts
             values = np.where(values >= 1, 1.0 + np.log(np.maximum(values, 1.0)), values)
         return with_values(rows, values * self.first[rows.indices])
+
+    def unit(self, seen: Features) -> Features:
+        """Return rows of this view as linear models take them: all but measurements of length 1."""
+        if self.kind == "scaled":
+            return seen
+        return unit_rows(seen) if self.is_words else unit_vectors(full_rows(seen))
 
     def get_state(self) -> dict[str, State]:
         """Return the state as plain values and arrays."""
@@ -112,6 +136,8 @@ class Look:
             "first": self.first,
             "second": self.second,
             "has_more_parts": self.has_more_parts,
+            "source": self.source,
+            "columns": list(self.columns),
         }
 
     @classmethod
@@ -125,6 +151,9 @@ class Look:
         first, second = (read_array(state, key, np.float64, (None,)) for key in ("first", "second"))
         if kind == "scaled" and (len(first) != len(second) or np.any(second <= 0)):
             raise ModelFormatError("second: expected a width above 0 for each feature")
+        columns = tuple(read_part(state, "columns", list)) if "columns" in state else ()
+        if columns and not _is_span(columns):
+            raise ModelFormatError(f"columns: expected two rising numbers, got {columns!r}")
         return cls(
             kind,
             metric,
@@ -132,15 +161,39 @@ class Look:
             first,
             second,
             read_plain(state, "has_more_parts", bool),
+            read_plain(state, "source", str) if "source" in state else "",
+            columns,
         )
 
 
-def choose_looks(X: Features, Y: Csr, metric: str) -> list[Look]:
+def _is_span(columns: tuple[Any, ...]) -> bool:
+    """Tell whether values from a file are a first column and one behind the last."""
+    is_pair = len(columns) == 2 and all(type(each) is int for each in columns)
+    return is_pair and 0 <= columns[0] < columns[1]
+
+
+def choose_looks(
+    X: Features, Y: Csr, metric: str, views: FeatureViews | None = None
+) -> list[Look]:
     """Return the views for training rows, by what their values are."""
+    if views is None:
+        return _looks(X, Y, metric)
+    return [
+        replace(look, source=name, columns=span)
+        for name, span in zip(views.names, views.spans, strict=True)
+        for look in _looks(take_columns(X, *span), Y, metric)
+    ]
+
+
+def _looks(X: Features, Y: Csr, metric: str) -> list[Look]:
+    """Return the views for rows of one kind of features."""
     nothing = np.empty(0)
+    more = X.shape[0] >= MANY_ROWS
     if is_dense(X):
-        full = np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
+        full = np.asarray(full_rows(X), dtype=np.float64)
         least, largest = full.min(axis=0), full.max(axis=0)
+        if least.min(initial=0.0) < 0:
+            return [Look("vectors", metric, False, nothing, nothing, more)]
         width = np.where(largest > least, largest - least, 1.0)
         return [Look("scaled", "euclidean", False, least, width)]
     rows = as_csr(X)
@@ -149,7 +202,6 @@ def choose_looks(X: Features, Y: Csr, metric: str) -> list[Look]:
     if counts:
         having = np.bincount(rows.indices, minlength=rows.shape[1])
         idf = np.log((1 + rows.shape[0]) / (1 + having)) + 1.0
-    more = rows.shape[0] >= MANY_ROWS
     looks = [Look("given", metric, counts, idf, nothing, more)]
     if rows.nnz == 0 or rows.data.min() >= 0:  # a feature with negative values is no word
         weights = label_weights(rows, Y, PRIOR)
@@ -176,6 +228,14 @@ def unit_rows(X: Features) -> Csr:
     return with_values(rows, values / spread(rows, length))
 
 
+def unit_vectors(rows: Float) -> Float:
+    """Return dense rows of length one; rows of zeros stay."""
+    full = np.asarray(rows, dtype=np.float64)
+    length = np.sqrt(np.einsum("ij,ij->i", full, full))
+    length[length == 0] = 1.0
+    return full / length[:, None]
+
+
 @dataclass(frozen=True, eq=False)
 class View:
     """A look at rows, and the training rows under it.
@@ -186,7 +246,7 @@ class View:
     rows : TrainingRows
         The training rows in this view, at the places that the model has them at.
     centroids : LabelCentroids or None
-        None for measurements.
+        None for dense rows.
     """
 
     look: Look
@@ -202,8 +262,8 @@ class View:
         return cls(look, rows, None).with_centroids(Y)
 
     def with_centroids(self, Y: Csr) -> "View":
-        """Return the view with centroids, built from all rows; measurements have none."""
-        if self.look.kind == "scaled":
+        """Return the view with centroids, built from all rows; dense rows have none."""
+        if not self.look.is_words:
             return self
         seen = self.rows.X
         if self.rows.n_empty:
@@ -220,7 +280,7 @@ class View:
         """What its parts are called."""
         more = self.look.has_more_parts
         kinds = ["votes", *["sharper votes"] * more, "local ridge", *["closer local ridge"] * more]
-        kinds += ["centroids"] * (self.look.kind != "scaled")
+        kinds += ["centroids"] * self.look.is_words
         return [f"{kind}, {self.look.name}" for kind in kinds]
 
     def nearest(self, seen: Features) -> NeighborGraph:

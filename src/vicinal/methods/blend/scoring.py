@@ -32,7 +32,8 @@ from vicinal.methods.blend.mixture import (
     content_order,
     fit_boosting,
 )
-from vicinal.methods.blend.parts import Look, View, choose_looks, unit_rows
+from vicinal.methods.blend.parts import Look, View, choose_looks
+from vicinal.methods.feature_views import FeatureViews
 from vicinal.methods.training import Training, check_given, read_indicator
 from vicinal.scores import Scores
 
@@ -215,9 +216,8 @@ class BlendScoring:
         return ridge.features(self._unit(ridge, seen))
 
     def _unit(self, ridge: GlobalRidge, seen: Sequence[Features]) -> Features:
-        """Return rows as a ridge takes them: words have length one."""
-        rows = seen[ridge.view]
-        return rows if self.views[ridge.view].centroids is None else unit_rows(rows)
+        """Return rows as a ridge takes them: words and vectors have length one."""
+        return self.views[ridge.view].look.unit(seen[ridge.view])
 
     def _cells(
         self,
@@ -324,10 +324,11 @@ class BlendScoring:
         max_memory: int,
         n_jobs: int | None = None,
         algorithm: object = "auto",
+        sources: FeatureViews | None = None,
     ) -> Self:
         """Build the parts and learn their mixture from leave-one-out cells."""
         X = check_given(training.X, training.n_rows)
-        looks = choose_looks(X, training.Y, metric)
+        looks = choose_looks(X, training.Y, metric, sources)
         views = tuple(View.build(look, X, training.Y, n_jobs, algorithm) for look in looks)
         bare = cls(
             views,
@@ -465,7 +466,7 @@ class BlendScoring:
 
     def bound(self, X: Features, n_jobs: int | None, algorithm: object) -> Self:
         """Return a loaded blend with views of its rows."""
-        if any(look.n_features not in (None, X.shape[1]) for look in self.looks):
+        if not all(look.fits(X.shape[1]) for look in self.looks):
             raise ModelFormatError(f"looks: expected weights of {X.shape[1]} features")
         with using_threads(n_jobs):
             views = tuple(View.build(look, X, self.Y, n_jobs, algorithm) for look in self.looks)
@@ -533,8 +534,7 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
     n_rows, n_labels = (int(size) for size in Y.shape)
     for number, view in enumerate(views):
         X, name = view.rows.X, view.look.name
-        is_words = view.centroids is not None
-        seen = unit_rows(X) if is_words else X
+        seen = view.look.unit(X)
 
         def add(
             kind: str,
