@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         Pipeline,
         load,
         make_pipeline,
+        make_views,
         save,
     )
     from vicinal.scores import Scores
@@ -93,6 +94,7 @@ __all__ = [
     "index",
     "load",
     "make_pipeline",
+    "make_views",
     "metrics",
     "preprocess",
     "reduction",
@@ -112,6 +114,7 @@ _HOMES = {
     "compare": "vicinal.comparison",
     "load": "vicinal.methods",
     "make_pipeline": "vicinal.methods",
+    "make_views": "vicinal.methods",
     "save": "vicinal.methods",
     "tune": "vicinal.selection",
 }

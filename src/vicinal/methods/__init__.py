@@ -14,6 +14,7 @@ from vicinal.methods.blend import Blend
 from vicinal.methods.brknn import BRkNN, BRkNNScoring
 from vicinal.methods.dmlknn import DMLkNN, DMLkNNScoring
 from vicinal.methods.feature_knn import FeatureKNN, FeatureKNNScoring
+from vicinal.methods.feature_views import Views, make_views
 from vicinal.methods.frame_columns import FrameColumns
 from vicinal.methods.iblr import IBLR, IBLRScoring
 from vicinal.methods.instance_knn import InstanceKNN, InstanceKNNScoring, SecondOrderScoring
@@ -69,9 +70,11 @@ __all__ = [
     "Scoring",
     "SecondOrderScoring",
     "Training",
+    "Views",
     "explain",
     "load",
     "make_pipeline",
+    "make_views",
     "prepared",
     "save",
 ]

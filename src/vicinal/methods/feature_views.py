@@ -2,21 +2,27 @@
 
 A mapping of names to features is validated here and becomes one matrix whose columns stand side by
 side, so that rows are stored, learned, forgotten and saved as those of any other model. A blend
-looks at the columns of each view in its own way.
+looks at the columns of each view in its own way. :class:`Views` makes such mappings of frames.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.utils.validation import check_is_fitted
 
 from vicinal._core.arrays import Features
-from vicinal._core.checks import check_encodable
+from vicinal._core.checks import all_or_nothing, check_encodable
 from vicinal._core.csr import quick_rows, side_by_side
-from vicinal._core.state import State, read_names, read_part
+from vicinal._core.state import State, read_count, read_names, read_part
 from vicinal._core.validation import check_features, check_readable
 from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.persistence import register
+from vicinal.persistence.sklearn_steps import SklearnStep
 
 
 @dataclass(frozen=True)
@@ -120,3 +126,201 @@ def _checked(X: Mapping[Any, object], name: str, width: int | None) -> Features:
     argument = f"X[{name!r}]"
     check_readable(X[name], argument)
     return check_features(X[name], argument, n_features=width)
+
+
+class VectorColumns(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Return vectors as one array: columns of numbers, or one column of lists of numbers.
+
+    Attributes
+    ----------
+    n_values_ : int
+        Length of a vector.
+
+    Examples
+    --------
+    >>> VectorColumns().fit_transform([[1.0, 2.0], [3.0, 4.0]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
+
+    n_values_: int
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Learn the length of the vectors."""
+        self.n_values_ = int(as_vectors(X).shape[1])
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return one row per vector."""
+        check_is_fitted(self)
+        return as_vectors(X, self.n_values_)
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
+        """Return the numbers of the values."""
+        check_is_fitted(self)
+        return np.array([f"value {place}" for place in range(self.n_values_)], dtype=object)
+
+    def get_state(self) -> dict[str, State]:
+        """Return the length of the vectors."""
+        check_is_fitted(self)
+        return {"n_values": self.n_values_}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        self = cls()
+        self.n_values_ = read_count(state, "n_values")
+        return self
+
+
+register("methods.VectorColumns", VectorColumns)
+
+
+def as_vectors(X: Any, width: int | None = None) -> NDArray[Any]:
+    """Return rows of numbers, or cells that are lists of equally many numbers, as one array.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> as_vectors(pd.DataFrame({"vector": [[1.0, 2.0], [3.0, 4.0]]}))
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    array: NDArray[Any] = np.asarray(X)
+    if array.dtype == object and (array.ndim == 1 or array.shape[1:] == (1,)):
+        cells = array.ravel().tolist()
+        sizes = {len(cell) if hasattr(cell, "__len__") else -1 for cell in cells}
+        if len(sizes) != 1 or -1 in sizes or any(isinstance(cell, str) for cell in cells):
+            got = "a missing one" if -1 in sizes else f"{len(sizes)} different lengths"
+            raise InvalidArgumentError("vectors", "lists of equally many numbers", got)
+        try:
+            array = np.stack([np.asarray(cell, dtype=np.float64) for cell in cells])
+        except (TypeError, ValueError):
+            raise InvalidArgumentError("vectors", "lists of numbers", "other values") from None
+    return cast("NDArray[Any]", check_features(array, "vectors", n_features=width))
+
+
+class Views(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Columns of a data frame as views: a mapping of names to features, as a blend takes it.
+
+    Each view has a transformer of its own, as in scikit-learn's ``ColumnTransformer``; its features
+    are kept apart from those of the others, so that each view has neighbours of its own.
+
+    Parameters
+    ----------
+    views : list of (str, transformer, columns)
+        The name of a view; a transformer, ``"vectors"`` for columns of numbers or one column of
+        lists of numbers, or ``"passthrough"``; the columns by name, number, slice or function. A
+        single name passes one column to the transformer, as vectorizers of texts expect it.
+
+    Attributes
+    ----------
+    transformers_ : list of ColumnTransformer
+        One per view, fitted.
+
+    Examples
+    --------
+    See :func:`make_views`.
+    """
+
+    transformers_: list[ColumnTransformer]
+
+    def __init__(self, views: Sequence[tuple[str, Any, Any]]) -> None:
+        self.views = views
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Fit the transformer of each view."""
+        self.fit_transform(X, y)
+        return self
+
+    @all_or_nothing
+    def fit_transform(self, X: Any, y: object = None, **fit_params: object) -> dict[str, Any]:
+        """Fit the transformer of each view, and return the views."""
+        checked = _check_views(self.views)
+        self.transformers_ = [
+            ColumnTransformer(
+                [(name, _transformer(transformer), columns)],
+                sparse_threshold=1.0,
+                verbose_feature_names_out=False,
+            )
+            for name, transformer, columns in checked
+        ]
+        names = [name for name, _, _ in checked]
+        found = [each.fit_transform(X, y) for each in self.transformers_]
+        return dict(zip(names, found, strict=True))
+
+    def transform(self, X: Any) -> dict[str, Any]:
+        """Return the views of a frame that has the columns of the training frame."""
+        check_is_fitted(self)
+        return {each.transformers[0][0]: each.transform(X) for each in self.transformers_}
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
+        """Return the names of the features of all views, one view after the other."""
+        check_is_fitted(self)
+        return np.concatenate([each.get_feature_names_out() for each in self.transformers_])
+
+    def get_state(self) -> dict[str, State]:
+        """Return the fitted transformers."""
+        check_is_fitted(self)
+        return {"transformers": [SklearnStep(each, name="views") for each in self.transformers_]}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        steps = read_part(state, "transformers", list)
+        found = [step.estimator for step in steps if isinstance(step, SklearnStep)]
+        if len(found) != len(steps) or not found:
+            raise ModelFormatError("transformers: expected those of views")
+        if not all(isinstance(each, ColumnTransformer) for each in found):
+            raise ModelFormatError("transformers: expected those of columns")
+        self = cls([each.transformers[0] for each in found])
+        self.transformers_ = found
+        return self
+
+
+register("methods.Views", Views)
+
+
+def _check_views(views: object) -> list[tuple[str, Any, Any]]:
+    """Return (name, transformer, columns) of each view, or raise."""
+    given = list(views) if isinstance(views, Sequence) and not isinstance(views, str) else []
+    expected = "(name, transformer, columns) for each view, with different names"
+    if not given or not all(isinstance(each, tuple) and len(each) == 3 for each in given):
+        raise InvalidArgumentError("views", expected, type(views).__name__)
+    names = [name for name, _, _ in given]
+    if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
+        raise InvalidArgumentError("views", expected, repr(names))
+    return given
+
+
+def _transformer(given: Any) -> Any:
+    """Return an unfitted transformer of a view."""
+    if isinstance(given, str):
+        return VectorColumns() if given == "vectors" else given
+    return clone(given)
+
+
+def make_views(*views: tuple[str, Any, Any]) -> Views:
+    """Return a transformer that makes views of a data frame, for a :class:`vicinal.Blend`.
+
+    Parameters
+    ----------
+    *views : (str, transformer, columns)
+        The name of a view, its transformer and its columns; see :class:`Views`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from vicinal import Blend, make_pipeline
+    >>> from vicinal.preprocess import TextVectorizer
+    >>> titles = ["old red house", "deep blue sea", "small red boat", "blue boat"]
+    >>> frame = pd.DataFrame({"title": titles, "vector": [[1, -1], [-1, 1], [-1, 0], [-1, 1]]})
+    >>> views = make_views(("words", TextVectorizer(), "title"), ("vectors", "vectors", "vector"))
+    >>> model = make_pipeline(views, Blend("mix"))
+    >>> model = model.fit(frame, [["land"], ["water"], ["water"], ["water"]])
+    >>> model[-1].views_
+    {'words': 8, 'vectors': 2}
+    >>> model.predict_names(frame[1:2])
+    [['water']]
+    """
+    return Views(list(views))

@@ -134,7 +134,7 @@ def _names_after(model: SklearnPipeline) -> FeatureNames:
         else:
             names = None
     if names is None:
-        names = getattr(model.steps[-1][1], "feature_names_in_", None)
+        names = model.steps[-1][1]._feature_names()
     return FeatureNames(names)
 
 

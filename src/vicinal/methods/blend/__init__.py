@@ -6,7 +6,7 @@ where the cell :math:`c(x, l)` holds what every part says of label :math:`l` and
 trees :math:`T_f` were fitted on the cells of all sampled training rows but those of fold :math:`f`,
 and :math:`\sigma` is the logistic function. How data flows::
 
-    rows ─▶ views: as given, weighted by labels; or scaled
+    rows ─▶ views: words as given and weighted by labels; measurements scaled; vectors
          ─▶ parts: votes, local ridge, centroids of each view; global ridge where it fits
          ─▶ cells: candidate labels, and what each part says of them
          ─▶ mixture ─▶ probabilities
@@ -28,23 +28,23 @@ from vicinal._core.csr import checked_csr, private_copy, take_rows
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_array, read_part
 from vicinal._core.threads import library_threads, using_threads
-from vicinal._core.validation import csr_parts
+from vicinal._core.validation import as_csr, csr_parts
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
 from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explain.breakdown import Breakdown, Terms
-from vicinal.graph import NeighborGraph
+from vicinal.graph import NeighborGraph, narrowed
 from vicinal.index import TrainingRows
 from vicinal.methods._formulas import cells
 from vicinal.methods.blend.global_ridge import GlobalRidge
 from vicinal.methods.blend.mixture import ConvexMix, Trees
-from vicinal.methods.blend.parts import NEIGHBORS, Look
+from vicinal.methods.blend.parts import NEIGHBORS, Look, View
 from vicinal.methods.blend.scoring import LEAST_PROBABILITY, BlendScoring
 from vicinal.methods.feature_views import FeatureViews
 from vicinal.methods.fitted_state import Calibration, FittedState
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator, SmallChange
 from vicinal.methods.label_ridge.solver import check_memory
-from vicinal.methods.predicting import probabilities_as
+from vicinal.methods.predicting import as_kneighbors, check_count, probabilities_as
 from vicinal.methods.registry import Method
 from vicinal.methods.training import Scoring, Training, block_rows
 from vicinal.scores import Scores
@@ -59,9 +59,14 @@ AS_TAUGHT = 1e-3
 class Blend(IncrementalEstimator):
     """Neighbours, label centroids and linear models, combined by a model of their scores.
 
-    Needs no tuning: for counts, 0/1 values, tf-idf or measurements it chooses the feature weights,
-    the combination and the threshold by itself, from the training rows alone. Its scores are
-    calibrated probabilities. It learns and forgets rows in milliseconds, for any number of labels.
+    Needs no tuning: for counts, 0/1 values, tf-idf, measurements or vectors it chooses the feature
+    weights, the combination and the threshold by itself, from the training rows alone. Its scores
+    are calibrated probabilities. It learns and forgets rows in milliseconds, for any number of
+    labels.
+
+    `X` may be a mapping of views, such as ``{"words": counts, "vectors": embeddings}``: several
+    kinds of features of the same rows, sparse or dense. Each view is searched and scored by itself,
+    and the combination learns how much each of them counts.
 
     Parameters
     ----------
@@ -93,7 +98,9 @@ class Blend(IncrementalEstimator):
     Attributes
     ----------
     part_names_ : tuple of str
-        The parts in use.
+        The parts in use; those of a view have its name.
+    views_ : dict of str to int, or None
+        The views of `X` and their numbers of features; None if `X` was one matrix.
 
     Notes
     -----
@@ -104,6 +111,9 @@ class Blend(IncrementalEstimator):
     global ridge. The weights of features, the mixture and the threshold stay those of the last
     ``fit`` or :meth:`recalibrate`: the model equals one whose parts are built afresh from the
     current rows, with the same weights, mixture and threshold.
+
+    The features of all views are stored side by side, as a sparse matrix if one of them is sparse.
+    A dense view of it then takes 12 bytes per value, and 8 more in its index.
 
     A row that equals one learned by ``partial_fit`` gets the labels that were learned last with it,
     whatever the parts say, until that row is forgotten.
@@ -125,6 +135,13 @@ class Blend(IncrementalEstimator):
 
     >>> model.partial_fit(test.X[:1], [["made-of::glass"]]).predict_names(test.X[:1])
     [['made-of::glass']]
+
+    Two views of three rows; those with negative values are vectors:
+
+    >>> X = {"words": np.eye(3), "vectors": np.array([[1.0, 0.5], [-1.0, 0.5], [0.5, -1.0]])}
+    >>> model = Blend("mix").fit(X, [["a"], ["b"], ["a", "c"]])
+    >>> model.views_, [name for name in model.part_names_ if "vectors" in name][0]
+    ({'words': 3, 'vectors': 2}, 'votes, vectors as given')
     """
 
     method = Method(
@@ -316,17 +333,59 @@ class Blend(IncrementalEstimator):
 
     # -- neighbours and explanations
 
-    def neighbor_graph(self, X: object, k: int | None = None) -> NeighborGraph:
-        """Return the `k` nearest training rows of each row, by default 50, as they were given."""
-        return super().neighbor_graph(X, NEIGHBORS if k is None else k)
+    def neighbor_graph(
+        self, X: object, k: int | None = None, *, view: str | None = None
+    ) -> NeighborGraph:
+        """Return the `k` nearest training rows of each row, by default 50, as they were given.
+
+        If the model has several views, neighbours are those of one of them: `view`, or the first.
+        """
+        k = NEIGHBORS if k is None else check_integer("k", k, low=1)
+        searched = self._view(view)
+        if searched is None:
+            return super().neighbor_graph(X, k)
+        near = searched.rows.query(searched.look.of(self._read_new_X(X)), k)
+        return self._fitted().rows.by_id(near)
 
     def kneighbors(
-        self, X: object = None, n_neighbors: int | None = None, return_distance: bool = True
+        self,
+        X: object = None,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
+        *,
+        view: str | None = None,
     ) -> tuple[Float, Int32] | Int32:
-        """Return the nearest training rows, as scikit-learn's ``kneighbors`` does."""
+        """Return the nearest training rows, as scikit-learn's ``kneighbors`` does.
+
+        If the model has several views, neighbours are those of one of them: `view`, or the first.
+        """
         if n_neighbors is None:
             n_neighbors = min(NEIGHBORS, self._fitted().rows.n_rows - (X is None))
-        return super().kneighbors(X, n_neighbors, return_distance)
+        if self._view(view) is None:
+            return super().kneighbors(X, n_neighbors, return_distance)
+        return as_kneighbors(self._neighbors_in(X, n_neighbors, view), return_distance)
+
+    def _neighbors_in(self, X: object, n_neighbors: int, view: str | None) -> NeighborGraph:
+        """Return the nearest training rows of rows, or of the training rows, in one view."""
+        model = self.as_fitted() if X is None else self.snapshot()
+        known, searched = model._fitted().rows, cast("View", model._view(view))
+        k = check_count(n_neighbors, known.n_rows - (X is None))
+        if X is None:
+            found = searched.rows.query_self(k)
+        else:
+            found = searched.rows.query(searched.look.of(model._read_new_X(X)), k)
+        return known.by_id(narrowed(found, k))
+
+    def _view(self, name: str | None) -> View | None:
+        """Return the first view of features with this name; None for a model of one matrix."""
+        views = _blend(self._fitted().scoring).views
+        known = self._views()
+        if known is None:
+            if name is not None:
+                raise InvalidArgumentError("view", "None for a model of one matrix", repr(name))
+            return None
+        check_option("view", known.names[0] if name is None else name, known.names)
+        return next(view for view in views if name in (None, view.look.source))
 
     def _explained(self, X: Features) -> tuple[NeighborGraph, Scores, Csr]:
         """Return the neighbours in the first view, the scores and the predicted labels of rows."""
@@ -339,6 +398,26 @@ class Blend(IncrementalEstimator):
         places = taught_places(scoring, rows, X)
         scores = as_taught(scores, places, scoring.Y)
         return near, scores, taught_labels(version.decision.decide(scores), places, scoring.Y)
+
+    def _readable(self, X: Features) -> Features:
+        """Return rows without the values of vectors, which say nothing to a reader one by one."""
+        spans = [
+            view.look.columns or (0, X.shape[1])
+            for view in _blend(self._fitted().scoring).views
+            if view.look.kind == "vectors"
+        ]
+        if not spans:
+            return X
+        rows: Csr = sparse.csr_array(as_csr(X), copy=True)
+        for first, behind in spans:
+            rows.data[(rows.indices >= first) & (rows.indices < behind)] = 0.0
+        rows.eliminate_zeros()
+        return rows
+
+    def _feature_names(self) -> Sequence[str] | None:
+        """Return names of the features; with several views, the view and the number within it."""
+        views = self._views()
+        return super()._feature_names() if views is None else views.feature_names()
 
     def _scores_without(self, x: Features, groups: Sequence[Sequence[int]]) -> Scores:
         """Return the scores of a row by the parts without each group of training rows."""

@@ -14,7 +14,7 @@ sums of its labels. Where features are few, or rows, a **global ridge** regressi
 learns a row by a rank-one update.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -43,6 +43,8 @@ PRIOR = 5.0
 """Of the label weights; see :class:`vicinal.preprocess.LabelWeights`."""
 DENSE_SHARE = 0.3
 """Rows with a larger share of non-zero values are measurements rather than words."""
+VECTOR_SHARE = 0.9
+"""Dense rows are vectors if so many of their features have values of both signs."""
 NEIGHBORS = 50
 """Neighbours that a view looks at."""
 VOTERS = 30
@@ -76,6 +78,9 @@ class Look:
         The name of its features where `X` was a mapping; else empty.
     columns : tuple of int
         The first of its columns and the one behind its last; empty for all columns.
+    has_centroids : bool
+        Whether rows are compared with the centroids of labels: measurements are not, and vectors
+        only if no words are there to be compared.
     """
 
     kind: str
@@ -86,6 +91,7 @@ class Look:
     has_more_parts: bool = False
     source: str = ""
     columns: tuple[int, ...] = ()
+    has_centroids: bool = True
 
     @property
     def name(self) -> str:
@@ -97,6 +103,21 @@ class Look:
     def is_words(self) -> bool:
         """Whether its rows are sparse."""
         return self.kind in ("given", "weighted")
+
+    @property
+    def centers(self) -> bool:
+        """Whether local ridge works on labels less the mean of the neighbours."""
+        return self.kind == "scaled"
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether its features mean something one by one."""
+        return self.kind != "vectors"
+
+    def in_columns(self, terms: Sequence[Terms]) -> tuple[Terms, ...]:
+        """Return terms of its features, numbered as the columns of `X`."""
+        first = self.columns[0] if self.columns else 0
+        return tuple(replace(each, ids=each.ids + first) for each in terms)
 
     def fits(self, n_features: int) -> bool:
         """Tell whether rows of so many features can be looked at."""
@@ -138,6 +159,7 @@ class Look:
             "has_more_parts": self.has_more_parts,
             "source": self.source,
             "columns": list(self.columns),
+            "has_centroids": self.has_centroids,
         }
 
     @classmethod
@@ -163,6 +185,9 @@ class Look:
             read_plain(state, "has_more_parts", bool),
             read_plain(state, "source", str) if "source" in state else "",
             columns,
+            read_plain(state, "has_centroids", bool)
+            if "has_centroids" in state
+            else kind != "scaled",
         )
 
 
@@ -178,11 +203,14 @@ def choose_looks(
     """Return the views for training rows, by what their values are."""
     if views is None:
         return _looks(X, Y, metric)
-    return [
+    looks = [
         replace(look, source=name, columns=span)
         for name, span in zip(views.names, views.spans, strict=True)
         for look in _looks(take_columns(X, *span), Y, metric)
     ]
+    if any(look.is_words for look in looks):
+        looks = [replace(look, has_centroids=look.is_words) for look in looks]
+    return looks
 
 
 def _looks(X: Features, Y: Csr, metric: str) -> list[Look]:
@@ -192,10 +220,10 @@ def _looks(X: Features, Y: Csr, metric: str) -> list[Look]:
     if is_dense(X):
         full = np.asarray(full_rows(X), dtype=np.float64)
         least, largest = full.min(axis=0), full.max(axis=0)
-        if least.min(initial=0.0) < 0:
+        if np.mean((least < 0) & (largest > 0)) >= VECTOR_SHARE:
             return [Look("vectors", metric, False, nothing, nothing, more)]
         width = np.where(largest > least, largest - least, 1.0)
-        return [Look("scaled", "euclidean", False, least, width)]
+        return [Look("scaled", "euclidean", False, least, width, has_centroids=False)]
     rows = as_csr(X)
     counts = is_count(rows)
     idf = nothing
@@ -246,7 +274,6 @@ class View:
     rows : TrainingRows
         The training rows in this view, at the places that the model has them at.
     centroids : LabelCentroids or None
-        None for dense rows.
     """
 
     look: Look
@@ -262,8 +289,8 @@ class View:
         return cls(look, rows, None).with_centroids(Y)
 
     def with_centroids(self, Y: Csr) -> "View":
-        """Return the view with centroids, built from all rows; dense rows have none."""
-        if not self.look.is_words:
+        """Return the view with centroids, built from all rows, if it has any."""
+        if not self.look.has_centroids:
             return self
         seen = self.rows.X
         if self.rows.n_empty:
@@ -280,7 +307,7 @@ class View:
         """What its parts are called."""
         more = self.look.has_more_parts
         kinds = ["votes", *["sharper votes"] * more, "local ridge", *["closer local ridge"] * more]
-        kinds += ["centroids"] * self.look.is_words
+        kinds += ["centroids"] * self.look.has_centroids
         return [f"{kind}, {self.look.name}" for kind in kinds]
 
     def nearest(self, seen: Features) -> NeighborGraph:
@@ -301,7 +328,7 @@ class View:
             np.ascontiguousarray(near.values),
             *self.votes(),
             self.ridge(near).reshape(-1, near.k),
-            self.centroids is None,
+            self.look.centers,
         )
         if self.centroids is not None:
             view.use_centroids(self.centroids, *_arrays(unit_rows(seen)))
@@ -318,8 +345,13 @@ class View:
             alphas = (DENSE_ALPHA,)
         return ridge_weights(near, self.rows.X, [near.k], alphas)
 
-    def terms(self, near: NeighborGraph, seen: Features, label: int, Y: Csr) -> list[Breakdown]:
-        """Return the terms that add up to what each part says of a label, for one row."""
+    def terms(
+        self, near: NeighborGraph, seen: Features, label: int, Y: Csr
+    ) -> list[Breakdown | None]:
+        """Return the terms that add up to what each part says of a label, for one row.
+
+        None for a part whose terms cannot be told apart.
+        """
         found = near.ids[0][near.ids[0] >= 0].astype(np.int64)
         has = np.array([label in _labels_of(Y, place) for place in found.tolist()], dtype=np.bool_)
         shares = []
@@ -329,16 +361,19 @@ class View:
             votes[: len(weights)] = weights / (weights.sum() or 1.0)
             shares.append(votes)
         for ridge in self.ridge(near)[0, :, 0, : len(found)]:
-            rest = (1.0 - ridge.sum()) / max(1, len(found)) if self.centroids is None else 0.0
+            rest = (1.0 - ridge.sum()) / max(1, len(found)) if self.look.centers else 0.0
             shares.append(ridge + rest)
-        parts = [Breakdown(0.0, (Terms("neighbor", found[has], each[has]),)) for each in shares]
+        parts: list[Breakdown | None] = [
+            Breakdown(0.0, (Terms("neighbor", found[has], each[has]),)) for each in shares
+        ]
         if self.centroids is not None:
             row = unit_rows(seen)
             columns = row.indices.astype(np.int64)
             sums = [self.centroids.sum(column, label) for column in columns.tolist()]
             norm = self.centroids.norm(label) or 1.0
             of_words = row.data * np.array(sums, dtype=np.float64) / norm
-            parts.append(Breakdown(0.0, (Terms("feature", columns, of_words),)))
+            terms = self.look.in_columns([Terms("feature", columns, of_words)])
+            parts.append(Breakdown(0.0, terms) if self.look.is_readable else None)
         return parts
 
     def learned(self, X: Features, Y: Csr) -> "View":

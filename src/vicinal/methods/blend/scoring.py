@@ -284,9 +284,17 @@ class BlendScoring:
                 for view, of_view, rows in zip(self.views, near, seen, strict=True)
                 for each in view.terms(of_view, rows, label, self.Y)
             ]
-            terms += [ridge.terms(self._unit(ridge, seen), label) for ridge in self.ridges]
+            terms += [self._ridge_terms(ridge, seen, label) for ridge in self.ridges]
             found.append(self._breakdown(listed.cells[cell], terms))
         return found
+
+    def _ridge_terms(
+        self, ridge: GlobalRidge, seen: Sequence[Features], label: int
+    ) -> Breakdown | None:
+        """Return the terms of a ridge by the columns of `X`; None if they cannot be told apart."""
+        look = self.views[ridge.view].look
+        found = ridge.terms(self._unit(ridge, seen), label) if look.is_readable else None
+        return None if found is None else replace(found, terms=look.in_columns(found.terms))
 
     def _breakdown(self, cell: Cells, terms: Sequence[Breakdown | None]) -> Breakdown:
         """Return the breakdown of one cell's log-odds."""
