@@ -353,7 +353,9 @@ def test_vectors_alone_have_centroids():
     X, Y = three_views(4)
     rows = unit(X["vectors"])
     scoring = Blend(combine="mix").fit(X["vectors"], sparse.csr_array(Y)).scoring_
-    assert scoring.names[:3] == tuple(f"{n}, as given" for n in ("votes", "local ridge", "centroids"))
+    assert scoring.names[:3] == tuple(
+        f"{n}, as given" for n in ("votes", "local ridge", "centroids")
+    )
     listed = scoring.listed(X["vectors"][5:6])
     truth = centroids(rows, Y, rows[5])
     for label, cell in zip(listed.labels, listed.cells, strict=True):

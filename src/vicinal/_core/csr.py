@@ -166,9 +166,7 @@ def side_by_side(blocks: Sequence[NDArray[Any] | Csr]) -> NDArray[Any] | Csr:
     columns = [block.indices + first for block, first in zip(rows, firsts, strict=False)]
     data = np.concatenate([block.data for block in rows])
     starts = np.array([0, len(data)], dtype=np.int64)
-    return checked_csr(
-        data, np.concatenate(columns).astype(np.int32), starts, (1, int(firsts[-1]))
-    )
+    return checked_csr(data, np.concatenate(columns).astype(np.int32), starts, (1, int(firsts[-1])))
 
 
 def full_rows(matrix: NDArray[Any] | Csr) -> NDArray[Any]:

@@ -11,18 +11,18 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from vicinal._core.arrays import Features
 from vicinal._core.checks import all_or_nothing, check_encodable
 from vicinal._core.csr import quick_rows, side_by_side
-from vicinal._core.state import State, read_count, read_names, read_part
+from vicinal._core.state import Saveable, State, read_count, read_names, read_part, read_plain
 from vicinal._core.validation import check_features, check_readable
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence import register
-from vicinal.persistence.sklearn_steps import SklearnStep
+from vicinal.persistence.sklearn_steps import SklearnStep, as_part, restored
 
 
 @dataclass(frozen=True)
@@ -324,3 +324,107 @@ def make_views(*views: tuple[str, Any, Any]) -> Views:
     [['water']]
     """
     return Views(list(views))
+
+
+class BesideVectors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Rows that pass through steps of their own, and a vector for each of them, as two views.
+
+    Takes a mapping of ``rows`` (texts, numbers or columns) and ``vectors``; this is how the command
+    line puts a file of vectors beside a table.
+
+    Parameters
+    ----------
+    steps : list of (str, transformer)
+        For the rows.
+    view : str
+        What the view of the rows is called.
+
+    Attributes
+    ----------
+    steps_ : list of (str, transformer)
+        Fitted.
+    n_values_ : int
+        Length of a vector.
+
+    Examples
+    --------
+    >>> from vicinal.preprocess import TextVectorizer
+    >>> step = BesideVectors([("words", TextVectorizer())])
+    >>> views = step.fit_transform({"rows": ["a boat", "a sea"], "vectors": [[1, -1], [0, 1]]})
+    >>> {name: view.shape for name, view in views.items()}
+    {'words': (2, 3), 'vectors': (2, 2)}
+    """
+
+    steps_: list[tuple[str, Any]]
+    n_values_: int
+
+    def __init__(self, steps: Sequence[tuple[str, Any]], view: str = "words") -> None:
+        self.steps = steps
+        self.view = view
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Fit the steps."""
+        self.fit_transform(X, y)
+        return self
+
+    @all_or_nothing
+    def fit_transform(self, X: Any, y: object = None, **fit_params: object) -> dict[str, Any]:
+        """Fit the steps, and return the two views."""
+        rows, vectors = X["rows"], as_vectors(X["vectors"])
+        self.steps_ = [(name, clone(step)) for name, step in self.steps]
+        for _, step in self.steps_:
+            rows = step.fit_transform(rows, y)
+        self.n_values_ = int(vectors.shape[1])
+        return {self.view: rows, "vectors": vectors}
+
+    def transform(self, X: Any) -> dict[str, Any]:
+        """Return the two views."""
+        check_is_fitted(self)
+        rows = X["rows"]
+        for _, step in self.steps_:
+            rows = step.transform(rows)
+        return {self.view: rows, "vectors": as_vectors(X["vectors"], self.n_values_)}
+
+    @property
+    def first(self) -> Any:
+        """The first step; None without any."""
+        return self.steps_[0][1] if self.steps_ else None
+
+    @property
+    def language_(self) -> str | None:
+        """The language of the texts, if rows are texts."""
+        language: str | None = getattr(self.first, "language_", None)
+        return language
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
+        """Return the names of the features of the rows, then the numbers of the values."""
+        check_is_fitted(self)
+        named = [step for _, step in self.steps_ if not isinstance(step, OneToOneFeatureMixin)]
+        rows: Any = named[-1].get_feature_names_out() if named else []
+        values = [f"vectors {place}" for place in range(self.n_values_)]
+        return np.array([*rows, *values], dtype=object)
+
+    def get_state(self) -> dict[str, State]:
+        """Return the fitted steps."""
+        check_is_fitted(self)
+        return {
+            "names": [name for name, _ in self.steps_],
+            "steps": [as_part(name, step) for name, step in self.steps_],
+            "view": self.view,
+            "n_values": self.n_values_,
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        names, parts = read_names(state, "names"), read_part(state, "steps", list)
+        steps = [restored(part) for part in parts if isinstance(part, Saveable)]
+        if len(steps) != len(names) or not all(hasattr(step, "transform") for step in steps):
+            raise ModelFormatError("steps: expected as many transformers as names")
+        self = cls(list(zip(names, steps, strict=True)), read_plain(state, "view", str))
+        self.steps_ = list(self.steps)
+        self.n_values_ = read_count(state, "n_values")
+        return self
+
+
+register("methods.BesideVectors", BesideVectors)

@@ -85,12 +85,12 @@ class TextRows:
     texts : list of str
     vectorizer : TextVectorizer
     prepare : callable
-        Turns texts into rows for the estimator.
+        Turns versions of a row's text into rows for the estimator; takes the row's number first.
     """
 
     texts: list[str]
     vectorizer: TextVectorizer
-    prepare: Callable[[list[str]], Features]
+    prepare: Callable[[int, list[str]], Features]
 
     def text(self, row: int) -> str | None:
         """Return the text of a row."""
@@ -104,7 +104,8 @@ class TextRows:
         """Return one copy of the row per group of columns, without these features."""
         text = self.texts[row]
         places = self.word_places(text)
-        return self.prepare([without_words(text, places, set(columns)) for columns in groups])
+        fewer = [without_words(text, places, set(columns)) for columns in groups]
+        return self.prepare(row, fewer)
 
 
 def without_words(text: str, places: Sequence[WordPlace], columns: Collection[int]) -> str:

@@ -197,9 +197,7 @@ def _is_span(columns: tuple[Any, ...]) -> bool:
     return is_pair and 0 <= columns[0] < columns[1]
 
 
-def choose_looks(
-    X: Features, Y: Csr, metric: str, views: FeatureViews | None = None
-) -> list[Look]:
+def choose_looks(X: Features, Y: Csr, metric: str, views: FeatureViews | None = None) -> list[Look]:
     """Return the views for training rows, by what their values are."""
     if views is None:
         return _looks(X, Y, metric)
