@@ -1,4 +1,4 @@
-"""docs/quality.md, written from stored results."""
+"""docs/evidence/quality.md, written from stored results."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Check the documentation: Python examples run and local links exist.
+"""Check the documentation: Python examples run, links lead to files and headings that exist.
 
 Reads every Markdown file tracked by git. Examples are ``>>>`` lines in Python code blocks. All run
 in one process, which imports libraries once; ``make test`` has other checks for other cores.
@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
 class Checked(NamedTuple):
@@ -33,11 +34,32 @@ def markdown_files() -> list[Path]:
     return [Path(name) for name in listed.split()]
 
 
+def headings(text: str) -> set[str]:
+    """Return the names by which the headings of a page can be linked to.
+
+    Examples
+    --------
+    >>> sorted(headings("## `MinMax`: 0 to 1"))
+    ['minmax-0-to-1']
+    """
+    plain = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    return {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in _HEADING.findall(plain)}
+
+
 def dead_links(file: Path) -> list[str]:
-    """Return the links of a file to files that do not exist."""
-    targets = _LINK.findall(_CODE.sub("", file.read_text(encoding="utf-8")))
-    local = [t.partition("#")[0] for t in targets if "://" not in t and not t.startswith("#")]
-    return [target for target in local if not (file.parent / target).exists()]
+    """Return the links of a file to files or headings that do not exist."""
+    text = file.read_text(encoding="utf-8")
+    targets = _LINK.findall(_CODE.sub("", text))
+    return [t for t in targets if "://" not in t and not leads_somewhere(file, t)]
+
+
+def leads_somewhere(file: Path, target: str) -> bool:
+    """Tell whether the file of a link exists, and its heading if it names one."""
+    path, _, heading = target.partition("#")
+    page = file.parent / path if path else file
+    if heading and page.suffix == ".md" and page.exists():
+        return heading in headings(page.read_text(encoding="utf-8"))
+    return page.exists()
 
 
 def check(file: Path) -> Checked:

@@ -12,7 +12,7 @@ from vicinal_reproduction.render.page import paper_page, write_pages
 from vicinal_reproduction.results.stores import Stores, stored
 from vicinal_reproduction.specs.registry import PAPERS
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "reproduction.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "evidence" / "reproduction.md"
 
 
 @pytest.fixture(scope="module")

@@ -308,15 +308,7 @@ class NeighborGraph:
 
 
 def given_metric(metric: str, similarity: bool) -> str:
-    """Return the metric's name in a graph: a known distance, or a given one with a prefix.
-
-    Examples
-    --------
-    >>> given_metric("hops", False), given_metric("cosine", True), given_metric("cosine", False)
-    ('distance:hops', 'similarity:cosine', 'distance:cosine')
-    >>> given_metric("euclidean", False)
-    'euclidean'
-    """
+    """Return the metric's name in a graph: a known distance, or a given one with a prefix."""
     if not isinstance(metric, str) or not metric:
         raise InvalidArgumentError("metric", "a name", repr(metric))
     if given_distance(metric) is not None or (metric == EUCLIDEAN.name and not similarity):
@@ -545,14 +537,6 @@ def cardinality_of(counts: Csr, graph: NeighborGraph) -> Float:
     """Return :func:`neighbor_cardinality` of a graph whose :func:`votes` are known.
 
     A neighbour has one vote for each of its labels.
-
-    Examples
-    --------
-    >>> ids = np.array([[2, 0], [1, -1]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.zeros((2, 2)), "cosine", n_rows=3)
-    >>> Y = sparse.csr_array(np.array([[1, 1, 0], [0, 0, 1], [0, 1, 0]]))
-    >>> cardinality_of(votes(graph, Y), graph)
-    array([1.5, 1. ])
     """
     sums = np.zeros(len(counts.data) + 1, dtype=np.int64)
     np.cumsum(counts.data, out=sums[1:])
@@ -621,14 +605,6 @@ def metric_of_rows(graph: NeighborGraph, X: Features) -> str:
 
     It is the graph's, unless its values are not those of the rows: then the graph comes from other
     features or another distance, and the model cannot find further neighbours by itself.
-
-    Examples
-    --------
-    >>> graph = NeighborGraph(np.array([[1], [0]]), np.array([[5.0], [5.0]]), "euclidean", 2)
-    >>> metric_of_rows(graph, np.array([[0.0, 0.0], [3.0, 4.0]]))
-    'euclidean'
-    >>> metric_of_rows(graph, np.array([[0.0, 0.0], [3.0, 3.0]]))
-    'distance:euclidean'
     """
     distance = graph.distance_kind
     found = np.flatnonzero(graph.found) if graph.k else np.zeros(0, dtype=np.int64)

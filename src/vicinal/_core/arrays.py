@@ -23,14 +23,7 @@ Features: TypeAlias = NDArray[Any] | Csr
 
 
 def stack_rows(blocks: Sequence[Csr]) -> Csr:
-    """Return the rows of several matrices one below the other.
-
-    Examples
-    --------
-    >>> eye = sparse.csr_array(np.eye(2))
-    >>> stack_rows([eye, eye]).shape
-    (4, 2)
-    """
+    """Return the rows of several matrices one below the other."""
     return sparse.vstack(list(blocks), format="csr")
 
 
@@ -38,12 +31,6 @@ def is_stored(pattern: Csr, where: Csr) -> Bool:
     """Tell for each entry stored in `where` whether `pattern` stores it too.
 
     Both are canonical and of the same shape. Memory: 8 bytes per stored entry of either.
-
-    Examples
-    --------
-    >>> eye, full = sparse.csr_array(np.eye(2)), sparse.csr_array(np.ones((2, 2)))
-    >>> is_stored(eye, full)
-    array([ True, False, False,  True])
     """
     known, asked = cell_ids(pattern), cell_ids(where)
     if len(known) == 0:
@@ -63,24 +50,12 @@ def contiguous(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[A
     """Return an array as compiled loops read it: C-contiguous, its numbers aligned; else a copy.
 
     Arrays that were read out of a message or a file need not be aligned.
-
-    Examples
-    --------
-    >>> odd = np.frombuffer(bytes(9), dtype=np.uint8)[1:].view(np.float64)
-    >>> odd.flags.aligned, contiguous(odd).flags.aligned
-    (False, True)
     """
     found = np.ascontiguousarray(array, dtype=dtype)
     return found if found.flags.aligned else found.copy()
 
 
 def row_ids(matrix: Csr) -> Int:
-    """Return the row of each stored entry.
-
-    Examples
-    --------
-    >>> row_ids(sparse.csr_array(np.array([[1, 1], [0, 1]])))
-    array([0, 0, 1])
-    """
+    """Return the row of each stored entry."""
     rows: Int = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
     return rows

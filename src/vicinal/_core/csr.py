@@ -45,15 +45,7 @@ FEW_ENTRIES = 10_000
 def bare_csr(
     data: NDArray[Any], indices: Int32, indptr: Int32 | Int, shape: tuple[int, int]
 ) -> Csr:
-    """Return a matrix of canonical arrays within `shape`.
-
-    Examples
-    --------
-    >>> starts = np.array([0, 1], np.int32)
-    >>> matrix = bare_csr(np.ones(1), np.array([1], np.int32), starts, (1, 2))
-    >>> matrix.toarray()
-    array([[0., 1.]])
-    """
+    """Return a matrix of canonical arrays within `shape`."""
     matrix: Csr = object.__new__(sparse.csr_array)
     matrix.__dict__.update(
         _TEMPLATE,
@@ -71,11 +63,6 @@ def dense_csr(array: NDArray[Any]) -> Csr:
     """Return the cells of a two-dimensional array that are not 0.
 
     SciPy's constructor returns the same in four times the time if rows are few.
-
-    Examples
-    --------
-    >>> dense_csr(np.array([[0.0, 2.0], [0.0, 0.0]])).indptr
-    array([0, 1, 1], dtype=int32)
     """
     n_rows, n_columns = array.shape
     cells = array.ravel()
@@ -103,11 +90,6 @@ def take_rows(
     """Return rows of a dense or canonical matrix by their places.
 
     SciPy's indexing takes ten times as long where few entries are taken.
-
-    Examples
-    --------
-    >>> take_rows(sparse.csr_array(np.eye(3)), np.array([2, 0])).indices
-    array([2, 0], dtype=int32)
     """
     if not isinstance(matrix, sparse.csr_array) or isinstance(rows, slice) or not len(rows):
         return matrix[rows]
@@ -175,13 +157,7 @@ def full_rows(matrix: NDArray[Any] | Csr) -> NDArray[Any]:
 
 
 def no_rows(n_columns: int) -> Csr:
-    """Return a matrix of float64 without rows.
-
-    Examples
-    --------
-    >>> no_rows(3).shape
-    (0, 3)
-    """
+    """Return a matrix of float64 without rows."""
     starts = np.zeros(1, dtype=np.int32)
     return bare_csr(np.empty(0), np.empty(0, dtype=np.int32), starts, (0, n_columns))
 
@@ -197,19 +173,6 @@ class GrowingArray:
     """An array with spare capacity after the entries in use.
 
     `values`: kept by reference and never changed: adding the first entries makes a copy.
-
-    Examples
-    --------
-    >>> first = GrowingArray(np.array([1, 2]))
-    >>> second = first.extended(2, np.array([3]))
-    >>> first.head(2), second.head(3)
-    (array([1, 2]), array([1, 2, 3]))
-
-    Two continuations of the same entries do not disturb each other:
-
-    >>> other = second.extended(2, np.array([9]))
-    >>> second.head(3), other.head(3)
-    (array([1, 2, 3]), array([1, 2, 9]))
     """
 
     def __init__(self, values: NDArray[Any]) -> None:
@@ -291,13 +254,6 @@ def checked_csr(
 
     `indptr32`: the same as `indptr`; SciPy keeps both index arrays in one type.
     `room`: the growing arrays of which the others are views.
-
-    Examples
-    --------
-    >>> matrix = checked_csr(np.ones(2), np.array([0, 1], np.int32), np.array([0, 1, 2]), (2, 3))
-    >>> matrix.toarray()
-    array([[1., 0., 0.],
-           [0., 1., 0.]])
     """
     row_starts = indptr.astype(np.int32) if indptr32 is None else indptr32
     matrix = bare_csr(data, indices, row_starts, shape)
@@ -394,14 +350,6 @@ def with_rows(matrix: Csr, fresh: Csr) -> Csr:
 
     Both are canonical and have the same number of columns. Time: proportional to `fresh`, except
     when the capacity is exhausted and all rows are copied to larger arrays.
-
-    Examples
-    --------
-    >>> eye = sparse.csr_array(np.eye(2))
-    >>> once = with_rows(eye, eye)
-    >>> twice = with_rows(once, eye[[0]])
-    >>> once.shape, twice.toarray().tolist()
-    ((4, 2), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     """
     n_rows, n_columns = (int(size) for size in matrix.shape)
     old, more = trust(matrix), trust(fresh)
@@ -463,15 +411,7 @@ _COLUMN_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
 
 
 def has_sound_structure(X: object, n_columns: int) -> bool:
-    """Tell whether `X` is a CSR matrix with rows whose columns rise, and `n_columns` of them.
-
-    Examples
-    --------
-    >>> has_sound_structure(sparse.csr_array(np.eye(2)), n_columns=2)
-    True
-    >>> has_sound_structure(sparse.csr_array(np.eye(2)), n_columns=3)
-    False
-    """
+    """Tell whether `X` is a CSR matrix with rows whose columns rise, and `n_columns` of them."""
     if type(X) not in (sparse.csr_array, sparse.csr_matrix):
         return False
     matrix = cast("Csr", X)
@@ -497,14 +437,7 @@ def has_sound_structure(X: object, n_columns: int) -> bool:
 
 
 def shared_csr(X: object) -> Csr | None:
-    """Return a matrix of the same arrays if they need no conversion, or None: the long way then.
-
-    Examples
-    --------
-    >>> eye = sparse.csr_array(np.eye(2))
-    >>> shared_csr(eye).data is eye.data
-    True
-    """
+    """Return a matrix of the same arrays if they need no conversion, or None: the long way then."""
     if not has_sound_structure(X, cast("Csr", X).shape[-1]):
         return None
     matrix = cast("Csr", X)
@@ -516,28 +449,14 @@ def shared_csr(X: object) -> Csr | None:
 
 
 def quick_indicator(Y: object, n_rows: int, n_labels: int) -> Csr | None:
-    """Return a copy of a sparse indicator that needs no conversion, or None: the long way then.
-
-    Examples
-    --------
-    >>> quick_indicator(sparse.csr_array(np.eye(2)), n_rows=2, n_labels=2).dtype
-    dtype('int32')
-    >>> quick_indicator(2 * sparse.csr_array(np.eye(2)), n_rows=2, n_labels=2) is None
-    True
-    """
+    """Return a copy of a sparse indicator that needs no conversion, or None: the long way then."""
     if not is_canonical_indicator(Y, n_labels) or Y.shape[0] != n_rows:
         return None
     return frozen_copy(Y, np.int32)
 
 
 def is_canonical_indicator(Y: object, n_labels: int) -> TypeGuard[Csr]:
-    """Tell whether `Y` is a CSR matrix of ones that needs no conversion but that of its types.
-
-    Examples
-    --------
-    >>> is_canonical_indicator(sparse.csr_array(np.eye(2)), n_labels=2)
-    True
-    """
+    """Tell whether `Y` is a CSR matrix of ones that needs no conversion but that of its types."""
     if not has_sound_structure(Y, n_labels):
         return False
     matrix = cast("Csr", Y)
@@ -603,15 +522,6 @@ def check_compressed(
     `n_values`: the number of stored values.
     `name`: name of the matrix in error messages.
     `exact`: whether the last row must end where the ids and values do. SciPy allows longer arrays.
-
-    Examples
-    --------
-    >>> starts = np.array([0, 2, 2_000_000, -(2**31)], dtype=np.int32)
-    >>> check_compressed(starts, np.zeros(2, dtype=np.int32), 2, (3, 1), "X")
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: X: expected a valid sparse structure, got an indptr
-    that falls, or that ends at -2147483648 with 2 entries stored
     """
     n_rows, n_columns = shape
     if max(n_rows, n_columns) > MOST_ROWS:
@@ -655,17 +565,7 @@ _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def quick_rows(X: object, n_features: int) -> Features | None:
-    """Return rows that are valid as they are, or None if they need the full validation.
-
-    Examples
-    --------
-    >>> quick_rows(np.ones((1, 2)), n_features=2)
-    array([[1., 1.]])
-    >>> quick_rows(np.ones((1, 2)), n_features=3) is None
-    True
-    >>> quick_rows([[1.0, 2.0]], n_features=2) is None
-    True
-    """
+    """Return rows that are valid as they are, or None if they need the full validation."""
     if type(X) is np.ndarray:
         fits = X.ndim == 2 and X.dtype in _FLOATS and X.shape[1] == n_features and len(X) > 0
         return X if fits and X.flags.c_contiguous and bool(np.isfinite(X).all()) else None

@@ -39,10 +39,6 @@ def sync_folder(folder: Path) -> None:
     """Flush the entries of a folder to disk, which makes a rename durable.
 
     Does nothing if folders cannot be opened or flushed (Windows, some network drives).
-
-    Examples
-    --------
-    >>> sync_folder(Path("."))
     """
     try:
         descriptor = os.open(folder, os.O_RDONLY)
@@ -68,16 +64,7 @@ def sync_file(file: Path) -> None:
 
 @contextmanager
 def naming(file: Path) -> Iterator[None]:
-    """Make system errors inside the block name the file and the cause, such as a full disk.
-
-    Examples
-    --------
-    >>> with naming(Path("model.npy")):
-    ...     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    Traceback (most recent call last):
-    ...
-    OSError: [Errno 28] cannot be written: No space left on device: 'model.npy'
-    """
+    """Make system errors inside the block name the file and the cause, such as a full disk."""
     try:
         yield
     except OSError as error:
@@ -98,16 +85,6 @@ def replacing(path: Path) -> Iterator[Path]:
 
     The content and the folder are flushed to disk. If the block fails, `path` stays as it was. Of
     several writers the last one wins. The file keeps the permissions of the one it replaces.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     target = Path(folder) / "notes.txt"
-    ...     with replacing(target) as beside:
-    ...         _ = beside.write_text("all of it")
-    ...     target.read_text(), len(os.listdir(folder))
-    ('all of it', 1)
     """
     beside = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}{UNFINISHED}")
     try:
@@ -158,13 +135,6 @@ def locked(file: Path) -> Iterator[None]:
 
     The system releases the locks of dead processes. Nobody waits on network drives without locks,
     and in folders where no lock file can be made.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder) / "lock"):
-    ...     (Path(folder) / "lock").exists()
-    True
     """
     from filelock import FileLock
 
@@ -194,13 +164,7 @@ _NOT_AS_EXPECTED = (
 
 
 def without_nan(value: object) -> object:
-    """Return nested values with None for NaN and infinity, which JSON does not support.
-
-    Examples
-    --------
-    >>> without_nan({"mean": float("nan"), "folds": [0.5, float("inf")]})
-    {'mean': None, 'folds': [0.5, None]}
-    """
+    """Return nested values with None for NaN and infinity, which JSON does not support."""
     if isinstance(value, Mapping):
         return {key: without_nan(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -209,18 +173,7 @@ def without_nan(value: object) -> object:
 
 
 def append_json_line(path: Path, parts: Mapping[str, Any]) -> None:
-    """Append a line to a file, which need not exist yet; it is on disk when this returns.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "new" / "lines.jsonl"
-    ...     append_json_line(path, {"k": 1})
-    ...     append_json_line(path, {"k": 2})
-    ...     list(read_json_lines(path, "a number", lambda parts: parts["k"]))
-    [1, 2]
-    """
+    """Append a line to a file, which need not exist yet; it is on disk when this returns."""
     line = json.dumps(parts, ensure_ascii=False, allow_nan=False) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     is_new = not path.exists()
@@ -313,18 +266,7 @@ class NpyHeader(NamedTuple):
 
 
 def read_npy_header(stream: BinaryIO) -> NpyHeader:
-    """Read the header of an array of numbers; raises ``ValueError`` if there is none.
-
-    Examples
-    --------
-    >>> import io
-    >>> stream = io.BytesIO()
-    >>> np.save(stream, np.zeros((2, 3)))
-    >>> _ = stream.seek(0)
-    >>> header = read_npy_header(stream)
-    >>> header.shape, str(header.dtype), header.nbytes
-    ((2, 3), 'float64', 48)
-    """
+    """Read the header of an array of numbers; raises ``ValueError`` if there is none."""
     magic = stream.read(8)
     form = _LENGTHS.get(magic[6]) if len(magic) == 8 and magic.startswith(_MAGIC) else None
     if form is None:
@@ -366,10 +308,6 @@ def release_free_memory() -> None:
 
     By default the C library keeps freed memory for later allocations, so that a process could
     exceed a memory limit that its live arrays respect.
-
-    Examples
-    --------
-    >>> release_free_memory()
     """
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

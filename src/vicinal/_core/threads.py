@@ -35,17 +35,6 @@ def thread_count(n_jobs: int | None = None) -> int:
     "All cores" are those this process may run on, or fewer if ``OMP_NUM_THREADS`` or a surrounding
     :func:`threadpoolctl.threadpool_limits` says so; joblib's worker processes set the former, so
     that parallel fits do not compete for cores. The maximum is ``MOST_THREADS``.
-
-    Examples
-    --------
-    >>> thread_count(3)
-    3
-    >>> thread_count(-1) == thread_count(None)
-    True
-    >>> thread_count(0)
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: n_jobs: expected None or a non-zero integer, got 0
     """
     surrounding = _within.get()
     if n_jobs is None and surrounding is not None:
@@ -62,12 +51,6 @@ def using_threads(n_jobs: int | None) -> Iterator[None]:
 
     Functions between the caller that knows `n_jobs` and the loops need not pass it on. Applies to
     the current thread only; do not keep it open across a ``yield``.
-
-    Examples
-    --------
-    >>> with using_threads(5):
-    ...     thread_count(), thread_count(2)
-    (5, 2)
     """
     token = _within.set(thread_count(n_jobs))
     try:
@@ -81,12 +64,6 @@ def in_threads(do: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
 
     For work that holds Python's lock for a small part of its time. Whatever `do` calls runs on one
     thread, unless there is only one item; BLAS always does, so that results do not depend on it.
-
-    Examples
-    --------
-    >>> with using_threads(2):
-    ...     in_threads(lambda item: (item, thread_count()), "ab")
-    [('a', 1), ('b', 1)]
     """
 
     def alone(item: Item) -> Result:
@@ -120,12 +97,6 @@ def library_threads(most: int | None = None) -> threadpool_limits:
     """Return a context in which BLAS and OpenMP use the number of threads of the surrounding call.
 
     `most`: upper limit, for work so small that threads would mostly wait for each other.
-
-    Examples
-    --------
-    >>> with using_threads(1), library_threads():
-    ...     thread_count(-1)
-    1
     """
     allowed = thread_count()
     return _libraries().limit(limits=allowed if most is None else min(most, allowed))
@@ -175,12 +146,6 @@ class ForkLock:
     A child has only the thread that forked. A plain lock that another thread held at that moment
     stays locked there for ever. The protected data must therefore be consistent at every moment,
     for example because a new version is built separately and then put in place by one assignment.
-
-    Examples
-    --------
-    >>> lock = ForkLock()
-    >>> with lock, lock:
-    ...     pass
     """
 
     def __init__(self) -> None:

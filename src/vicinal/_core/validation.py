@@ -49,17 +49,7 @@ __all__ = [
 
 
 def check_rows(name: str, rows: object, n_rows: int) -> Int:
-    """Return row ids as int64, each in [0, n_rows).
-
-    Examples
-    --------
-    >>> check_rows("rows", [2, 0], 3)
-    array([2, 0])
-    >>> check_rows("rows", [3], 3)
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: rows: expected row ids from 0 to 2, got 3
-    """
+    """Return row ids as int64, each in [0, n_rows)."""
     ids = np.asarray(rows)
     if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
         raise InvalidArgumentError(
@@ -205,14 +195,6 @@ def owned(matrix: Features, given: object) -> Features:
 
     A copy is made if `matrix` shares writeable memory with `given`. Read-only arrays, such as those
     of a :class:`~vicinal.datasets.Dataset`, are not copied.
-
-    Examples
-    --------
-    >>> buffer = np.zeros((1, 2))
-    >>> kept = owned(check_features(buffer), buffer)
-    >>> buffer[:] = 5
-    >>> kept
-    array([[0., 0.]])
     """
     if not any(_may_change(part, given) for part in _parts(matrix)):
         return matrix

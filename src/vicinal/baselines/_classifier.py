@@ -36,15 +36,7 @@ ORDER_OF_ROWS = (
 
 
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """Base class of the baselines; users call the subclasses.
-
-    Attributes
-    ----------
-    label_names_ : tuple of str
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if X has column names.
-    """
+    """Base class of the baselines; users call the subclasses."""
 
     method: ClassVar[Method]
 
@@ -176,13 +168,7 @@ def check_cells(n_rows: int, n_labels: int) -> None:
 
 
 def row_blocks(n_rows: int, width: int) -> Iterator[slice]:
-    """Yield blocks of rows of limited size, given `width` numbers per row.
-
-    Examples
-    --------
-    >>> list(row_blocks(3, 2**21))
-    [slice(0, 2, None), slice(2, 3, None)]
-    """
+    """Yield blocks of rows of limited size, given `width` numbers per row."""
     step = max(1, BLOCK_CELLS // max(width, 1))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))

@@ -72,13 +72,6 @@ class Kernel:
     """(γ x·x' + coef0)^degree, or exp(−γ ‖x − x'‖²).
 
     `kind`: ``"linear"`` is the polynomial of degree 1.
-
-    Examples
-    --------
-    >>> poly = Kernel("poly", degree=2, gamma=0.5, coef0=1.0)
-    >>> poly(np.array([[1.0, 1.0], [2.0, 0.0]]), np.array([[2.0, 0.0]]))
-    array([[4.],
-           [9.]])
     """
 
     kind: str
@@ -109,13 +102,7 @@ class Kernel:
 def resolve_kernel(
     kind: object, degree: object, gamma: object, coef0: object, X: Features
 ) -> Kernel:
-    """Return the kernel for validated parameters; γ ``"scale"`` makes γ‖x‖² 1 on average.
-
-    Examples
-    --------
-    >>> resolve_kernel("linear", 8, "scale", 1.0, np.array([[2.0, 0.0], [0.0, 2.0]])).gamma
-    0.25
-    """
+    """Return the kernel for validated parameters; γ ``"scale"`` makes γ‖x‖² 1 on average."""
     kind = check_option("kernel", kind, ("poly", "linear", "rbf"))
     power = check_integer("degree", degree, low=1) if kind == "poly" else 1
     constant = check_real("coef0", coef0, low=0.0)
@@ -171,16 +158,7 @@ class SetSize:
 
 
 def best_cuts(scores: Float, has_label: Bool) -> Float:
-    """Return the t(x) of each row with the fewest errors.
-
-    Examples
-    --------
-    Three rows: labels separable just above 2; no labels; all labels.
-
-    >>> scores = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
-    >>> best_cuts(scores, np.array([[0, 0, 1], [0, 0, 0], [1, 1, 1]], dtype=bool))
-    array([2.5, 3.5, 0.5])
-    """
+    """Return the t(x) of each row with the fewest errors."""
     order = np.argsort(scores, axis=1, kind="stable")
     ascending = np.take_along_axis(scores, order, axis=1)
     is_true = np.take_along_axis(has_label, order, axis=1)

@@ -247,13 +247,7 @@ def stored_results(
 
 
 def parse_folds(word: str) -> int | str:
-    """Return a number of folds, or ``split``.
-
-    Examples
-    --------
-    >>> parse_folds("10"), parse_folds("split")
-    (10, 'split')
-    """
+    """Return a number of folds, or ``split``."""
     if word == "split":
         return word
     try:
@@ -352,12 +346,6 @@ def candidates(
     `settings`: values by ``method.parameter``, or by ``parameter`` for every method that has it.
     `neighbors`: compare each method with each of these numbers of neighbours; if empty, with its
     default.
-
-    Examples
-    --------
-    >>> candidates(["mlknn"], {"mlknn.smoothing": 0.5}, [5, 10])
-    {'mlknn k=5': MLkNN(n_neighbors=5, smoothing=0.5),
-     'mlknn k=10': MLkNN(smoothing=0.5)}
     """
     from vicinal.cli.settings import make_estimator
     from vicinal.methods.registry import find_method, method_of
@@ -380,13 +368,7 @@ def candidates(
 def tuned_candidates(
     methods: Sequence[str], settings: Mapping[str, object], metric: str
 ) -> "dict[str, Tuned]":
-    """Return methods whose settings are tuned inside each fold, except those in `settings`.
-
-    Examples
-    --------
-    >>> tuned_candidates(["mlknn"], {"mlknn.smoothing": 0.5}, "micro-f1")
-    {'mlknn tuned': Tuned(method='mlknn', metric='micro-f1', params={'smoothing': 0.5})}
-    """
+    """Return methods whose settings are tuned inside each fold, except those in `settings`."""
     from vicinal.comparison import Tuned
     from vicinal.comparison.candidates import BASELINES
 
@@ -401,13 +383,7 @@ def tuned_candidates(
 
 
 def parse_numbers(option: str, words: str | None) -> list[int]:
-    """Return the integers of a list separated by commas.
-
-    Examples
-    --------
-    >>> parse_numbers("--neighbors", "5,10"), parse_numbers("--neighbors", None)
-    ([5, 10], [])
-    """
+    """Return the integers of a list separated by commas."""
     from vicinal._core.checks import check_integer
 
     if words is None:

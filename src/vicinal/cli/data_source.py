@@ -314,13 +314,7 @@ def table_source(
 
 
 def shown_name(path: str) -> str:
-    """Return the name of a file in tables and messages.
-
-    Examples
-    --------
-    >>> shown_name("data/songs.csv"), shown_name("-")
-    ('songs.csv', 'standard input')
-    """
+    """Return the name of a file in tables and messages."""
     return "standard input" if path == STANDARD_INPUT else Path(path).name
 
 

@@ -29,13 +29,7 @@ STEPS = ("minmax", "binary", "tfidf", "bm25", "unit")
 
 
 def command_name(estimator: str) -> str:
-    """Return the name of an estimator class on the command line.
-
-    Examples
-    --------
-    >>> command_name("MLkNN"), command_name("InstanceKNN"), command_name("LCIF")
-    ('mlknn', 'instance-knn', 'lcif')
-    """
+    """Return the name of an estimator class on the command line."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", estimator.replace("kNN", "knn")).lower()
 
 
@@ -201,16 +195,7 @@ class TableChoice:
 
 
 def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of :class:`TableChoice` to a command, which gets them as ``table``.
-
-    Examples
-    --------
-    >>> @reads_tables
-    ... def show(data: str, *, table: TableChoice) -> None:
-    ...     print(data, table.separator)
-    >>> show("x.csv", separator=";")
-    x.csv ;
-    """
+    """Add the options of :class:`TableChoice` to a command, which gets them as ``table``."""
     own = inspect.signature(command, eval_str=True)
     names = [field.name for field in fields(TableChoice)]
     annotations = inspect.get_annotations(TableChoice, eval_str=True)

@@ -154,13 +154,6 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> SearchPlan
     If half of the workers' memory can hold the postings, they are read from the page cache;
     otherwise they are read from disk once per million queries. If no number of workers is given, it
     is the smallest that can hold the postings.
-
-    Examples
-    --------
-    >>> small = plan(Workload(1e6, 40), Machines(cores=2), Constants())
-    >>> large = plan(Workload(1e9, 40), Machines(cores=2), Constants())
-    >>> small.workers, large.workers
-    (1, 10)
     """
     entries = work.rows * work.entries
     ranges = max(1, math.ceil(entries / machines.range_entries))
@@ -205,13 +198,7 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> SearchPlan
 
 
 def seen_features(entries: float, features: float) -> float:
-    """Return how many features occur among so many entries drawn by Zipf's law.
-
-    Examples
-    --------
-    >>> round(seen_features(4_080_000, 1_600_000), -3)  # 922,630 were counted in generated rows
-    924000.0
-    """
+    """Return how many features occur among so many entries drawn by Zipf's law."""
     return features * -math.expm1(-SEEN_SCALE * (entries / features) ** SEEN_EXPONENT)
 
 
@@ -242,12 +229,6 @@ def calibrated(
     `entries`: mean number of features per row.
     `n_rows`: at least 1,000. More rows take longer and represent large collections better.
     `written_mb`: size of the file that is written to see how fast the disk is.
-
-    Examples
-    --------
-    >>> constants = calibrated(10, 2000, n_rows=1000, n_queries=50, written_mb=1)
-    >>> constants.ns_per_row > 0, constants.postings_bytes_per_entry > 0
-    (True, True)
     """
     from vicinal._core.checks import check_integer
     from vicinal.datasets.generated import zipf_rows

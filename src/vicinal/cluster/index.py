@@ -55,13 +55,6 @@ def query_blocks(n_queries: int, at_once: int, most: int) -> Iterator[tuple[int,
 
     `at_once`: blocks that the workers can search at the same time.
     `most`: most queries per block.
-
-    Examples
-    --------
-    >>> [stop - start for start, stop in query_blocks(10_000, 2, 10_000)]
-    [3334, 3334, 1111, 1111, 371, 371, 256, 112]
-    >>> list(query_blocks(300, 2, 100))
-    [(0, 100), (100, 200), (200, 300)]
     """
     start = 0
     while start < n_queries:

@@ -73,13 +73,7 @@ def read_folds(folds: FoldsArgument) -> FoldsArgument:
 
 
 def folds_text(folds: FoldsArgument) -> str:
-    """Return a text that identifies a caller's own folds.
-
-    Examples
-    --------
-    >>> folds_text(10), folds_text([([0], [1])]) == folds_text([([1], [0])])
-    ('10', False)
-    """
+    """Return a text that identifies a caller's own folds."""
     if isinstance(folds, list):
         rows = [np.asarray(each, dtype=np.int64) for pair in folds for each in pair]
         return digest_of(*rows)[:16]
@@ -122,13 +116,7 @@ NO_SCORES = "has no scores: ranking metrics are left out"
 
 
 def experiment_name(folds: FoldsArgument) -> str:
-    """Return the name of the experiment in results.
-
-    Examples
-    --------
-    >>> experiment_name(10), experiment_name("split")
-    ('compare/10 folds', 'compare/split')
-    """
+    """Return the name of the experiment in results."""
     if is_custom(folds):
         return f"{EXPERIMENT}/{count_folds(folds)} folds of your own"
     return f"{EXPERIMENT}/{folds}" if folds == SPLIT else f"{EXPERIMENT}/{folds} folds"
@@ -228,25 +216,7 @@ class Run:
 
 @dataclass(eq=False)
 class Experiment:
-    """Evaluates methods on one data set after the other, reusing stored results.
-
-    Parameters
-    ----------
-    candidates : list of Candidate
-    metrics : list of str
-    folds : int, "split", splitter or pairs of rows
-    preprocess : str, transformer or several
-    n_jobs : int or None
-    store : ResultStore or None
-    rerun : bool
-        Whether stored results are computed again.
-    kept_scores : ScoreStore or None
-        Where the scores of the held-out rows are kept.
-    found : dict of (data, method, seed) to Result
-        Filled as methods are evaluated.
-    failed : dict of (data, method, seed) to str
-        Why a method could not be evaluated; the others continue.
-    """
+    """Evaluates methods on one data set after the other, reusing stored results."""
 
     candidates: Sequence[Candidate]
     metrics: Sequence[str]

@@ -146,13 +146,7 @@ def write_file(
 
 
 def format_of(path: FilePath) -> str:
-    """Return the format of a file by its extension.
-
-    Examples
-    --------
-    >>> format_of("scene-train.arff.gz"), format_of("rcv1sub1.xc.txt.xz")
-    ('mulan', 'xc')
-    """
+    """Return the format of a file by its extension."""
     refuse_archive(path)
     if is_folder(path):
         return "table"

@@ -66,23 +66,7 @@ class ArffParts(NamedTuple):
 
 
 class ArffPlan(NamedTuple):
-    """How to parse the values of each attribute.
-
-    Parameters
-    ----------
-    kind : ndarray of uint8, shape (n_attributes,)
-        0 number, 1 nominal, 2 label as number, 3 nominal label, 4 dropped.
-    column : ndarray of int32, shape (n_attributes,)
-        The column of X or Y for a number.
-    value_start : ndarray of int64, shape (n_attributes + 1,)
-        Where an attribute's values start in `values`.
-    values : list of bytes
-        Values of the nominal attributes, sorted within each attribute.
-    value_column : ndarray of int32, shape (n_values,)
-        The column that a value sets to 1; −1 for none.
-    default_column : ndarray of int32, shape (n_attributes,)
-        The column that is 1 if the attribute is absent from a sparse row; −1 for none.
-    """
+    """How to parse the values of each attribute."""
 
     kind: NDArray[np.uint8]
     column: Int32
@@ -133,13 +117,7 @@ def _format_error(error: "ParseError", path: FilePath) -> DataFormatError:
 
 
 def number_texts(values: NDArray[Any]) -> list[str]:
-    """Return each value as text that parses to the same value; whole numbers without a point.
-
-    Examples
-    --------
-    >>> number_texts(np.array([0.1, 2.0, -3.0, 1e300]))
-    ['0.1', '2', '-3', '1e+300']
-    """
+    """Return each value as text that parses to the same value; whole numbers without a point."""
     distinct, place = np.unique(values, return_inverse=True)
     texts = [repr(value).removesuffix(".0") for value in distinct.tolist()]
     return [texts[i] for i in place.tolist()]
@@ -172,20 +150,6 @@ def read_xc(
 ) -> Dataset:
     """Read a line ``n m L``, then rows ``label,label feature:value …``.
 
-    Parameters
-    ----------
-    path : path
-        May be compressed.
-    labels, features : path or None
-        Files of names; None to search the folder of `path`. If there are none, the names are
-        ``feature0``, … and ``label0``, ….
-    encoding : {"utf-8", "latin-1"}
-        Encoding of the names; the rows are plain ASCII.
-    max_bytes : int
-        Maximum size of a file in bytes after unpacking.
-
-    Notes
-    -----
     Memory: the unpacked text, and at the same time 12 bytes per feature value, 8 per label of a row
     and 16 per row.
     """

@@ -30,14 +30,7 @@ class FittedDecision(Saveable, Protocol):
 
 
 def is_fitted(rule: object) -> TypeGuard[FittedDecision]:
-    """Tell whether a rule is ready; ``isinstance`` looks at a protocol anew each time.
-
-    Examples
-    --------
-    >>> from vicinal.decision import CardinalityThreshold, Threshold
-    >>> is_fitted(Threshold(0.5)), is_fitted(CardinalityThreshold())
-    (True, False)
-    """
+    """Tell whether a rule is ready; ``isinstance`` looks at a protocol anew each time."""
     return all(hasattr(rule, name) for name in ("decide", "get_state", "from_state"))
 
 
@@ -60,14 +53,6 @@ class Needs(NamedTuple):
     `n_folds`: the number of cross-validation folds for these scores; None for leave-one-out scores.
     `by_blocks`: whether the rule accepts the scores in blocks of rows (``fit_blocks``), so that
     they are never all in memory.
-
-    Examples
-    --------
-    >>> from vicinal.decision import CardinalityThreshold, CrossValidated, NeverEmpty, Threshold
-    >>> needs_of(NeverEmpty(Threshold(0.5))).needs_scores
-    False
-    >>> needs_of(NeverEmpty(CrossValidated(CardinalityThreshold(), n_folds=5))).n_folds
-    5
     """
 
     needs_scores: bool

@@ -34,15 +34,7 @@ class Step:
 
 
 def steps(one: LabelExplanation, metric: str) -> list[Step]:
-    """Return the bars of a label: the base, the largest parts, the others together, the sum.
-
-    Examples
-    --------
-    >>> parts = [Part("neighbor", "a", 0.25, 0), Part("neighbor", "b", 0.5, 1)]
-    >>> one = LabelExplanation("x", 0.75, True, "score", 0.75, 0.0, parts)
-    >>> [(step.name, step.begin, step.end) for step in steps(one, "cosine")]
-    [('base', 0.0, 0.0), ('b', 0.0, 0.5), ('a', 0.5, 0.75), ('sum', 0.0, 0.75)]
-    """
+    """Return the bars of a label: the base, the largest parts, the others together, the sum."""
     largest, rest = largest_and_rest(one, MOST_PARTS)
     found = [Step("base", number(one.base), 0.0, one.base, kind="total")]
     at = one.base
@@ -110,14 +102,7 @@ STRENGTHS = 4
 
 
 def marked(text: str, words: Sequence[Word], weights: Mapping[str, float]) -> Html:
-    """Return the text as HTML; a word's weight is the sum over its features.
-
-    Examples
-    --------
-    >>> words = [Word(0, 3, ("row",)), Word(4, 8, ("boat",))]
-    >>> marked("row boat", words, {"boat": 0.5})
-    'row <mark class="for-4" title="+0.5">boat</mark>'
-    """
+    """Return the text as HTML; a word's weight is the sum over its features."""
     weighed = [(word, sum(weights.get(name, 0.0) for name in word.features)) for word in words]
     strongest = max((abs(weight) for _, weight in weighed), default=0.0)
     pieces: list[str] = []

@@ -28,36 +28,17 @@ FACT_WORDS = {
 
 
 def number(value: float) -> str:
-    """Return a number with four significant digits and a typographic minus sign.
-
-    Examples
-    --------
-    >>> number(0.123456), number(-2.5), number(0)
-    ('0.1235', '−2.5', '0')
-    """
+    """Return a number with four significant digits and a typographic minus sign."""
     return f"{value:.4g}".replace("-", "−")
 
 
 def signed(value: float) -> str:
-    """Return a number with its sign.
-
-    Examples
-    --------
-    >>> signed(0.25), signed(-0.25), signed(0.0)
-    ('+0.25', '−0.25', '0')
-    """
+    """Return a number with its sign."""
     return f"+{number(value)}" if value > 0 else number(value)
 
 
 def facts_line(one: LabelExplanation) -> str:
-    """Return the additional facts of a label on one line; empty if there are none.
-
-    Examples
-    --------
-    >>> one = LabelExplanation("x", 0.5, True, "score", 0.5, 0.5, [], {"votes": 3, "prior": 0.25})
-    >>> facts_line(one)
-    'votes: 3 · prior: 0.25'
-    """
+    """Return the additional facts of a label on one line; empty if there are none."""
     return " · ".join(
         f"{FACT_WORDS.get(name, name.replace('_', ' '))}: {_fact(value)}"
         for name, value in one.facts.items()
@@ -70,15 +51,7 @@ def _fact(value: Fact) -> str:
 
 
 def largest_and_rest(one: LabelExplanation, most: int) -> tuple[list[Part], list[Part]]:
-    """Return the parts to show one by one, largest first, and those to sum up.
-
-    Examples
-    --------
-    >>> parts = [Part("neighbor", name, share, 0) for name, share in [("a", 0.1), ("b", 0.4)]]
-    >>> shown, rest = largest_and_rest(LabelExplanation("x", 0.5, True, "score", 0.5, 0, parts), 1)
-    >>> [part.name for part in shown], [part.name for part in rest]
-    (['b'], ['a'])
-    """
+    """Return the parts to show one by one, largest first, and those to sum up."""
     shown = [part for part in one.largest(most) if part.share != 0]
     chosen = {id(part) for part in shown}
     return shown, [part for part in one.parts if id(part) not in chosen]
@@ -90,13 +63,7 @@ def weights_of(features: Sequence[Part]) -> dict[str, float]:
 
 
 def part_note(part: Part, metric: str) -> str:
-    """Return the kind of a part and its value.
-
-    Examples
-    --------
-    >>> part_note(Part("neighbor", "row 3", -0.125, 3, 0.5, has_label=True), "cosine")
-    'neighbour, similarity 0.5, has the label but counts against it'
-    """
+    """Return the kind of a part and its value."""
     if part.kind == "neighbor":
         measure = "" if part.value is None else f"{measure_name(metric)} {number(part.value)}"
         note = "without the label" if part.has_label is False else ""
@@ -115,13 +82,6 @@ def removal_sentences(one: LabelExplanation) -> list[str]:
     """Return one sentence per removal after which the label is not predicted.
 
     If there is none, one sentence says so; without ``what_if`` there is no sentence.
-
-    Examples
-    --------
-    >>> removal = Removal("feature", (4, 7), ("buy", "bread"), 0.125)
-    >>> one = LabelExplanation("x", 0.5, True, "score", 0.5, 0.5, [], what_if=[removal])
-    >>> removal_sentences(one)
-    ['Not predicted without the features “buy” and “bread” (score 0.125).']
     """
     if one.what_if is None:
         return []

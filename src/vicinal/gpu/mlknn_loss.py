@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from vicinal._core.posterior import likelihood, posterior, prior
+from vicinal._core.posterior import wrong_cells
 from vicinal.errors import InvalidArgumentError
 from vicinal.gpu.products import full_float32, pick_device
 from vicinal.gpu.search import DenseSearch, Graph, as_arrays, on_device
@@ -94,12 +94,6 @@ def tally(labels: LabelLists, truth: Tensor, ids: Tensor, width: int) -> Tensor:
     `width`: 1 + the maximum number of votes.
 
     Returns: the number of rows without, and with, each label that have each number of votes for it.
-
-    Examples
-    --------
-    >>> labels = LabelLists.of(np.array([0, 1, 2, 2]), np.array([0, 0]), 1, torch.device("cpu"))
-    >>> tally(labels, labels.cells(), torch.tensor([[1], [2], [0]]), width=2).tolist()
-    [[[0, 1]], [[1, 1]]]
     """
     cells, votes = _counted(labels.cells_of_neighbors(ids).sort().values)
     carries = _contains(truth, cells)
@@ -235,38 +229,12 @@ def sparse_rows(
     return matrix.to(pick_device(device)).coalesce()
 
 
-def wrong_cells(with_label: Int, without_label: Int, smoothing: float, k: int) -> int:
-    """Count the cells that ML-kNN gets wrong, from its tables of shape (n_labels, width).
-
-    Examples
-    --------
-    A vote for the label predicts it, which is wrong in one of four cases:
-
-    >>> wrong_cells(np.array([[0, 2]]), np.array([[1, 1]]), 0.0, k=1)
-    1
-    """
-    n_with = with_label.sum(axis=1, keepdims=True)
-    n_without = without_label.sum(axis=1, keepdims=True)
-    chances = prior(n_with, n_with + n_without, smoothing)
-    r = posterior(
-        chances,
-        likelihood(with_label, n_with, smoothing, n_outcomes=k + 1),
-        likelihood(without_label, n_without, smoothing, n_outcomes=k + 1),
-    )
-    return int(with_label[r < 0.5].sum() + without_label[r >= 0.5].sum())
-
-
 def spd_inverse(
     S: NDArray[np.floating[Any]], alpha: float, device: str | None = None
 ) -> NDArray[np.floating[Any]]:
     """Return (S + alpha I)⁻¹ in the number type of `S`.
 
     Device memory: two matrices of that size.
-
-    Examples
-    --------
-    >>> spd_inverse(np.array([[3.0]]), 1.0, "cpu")
-    array([[0.25]])
     """
     M = torch.as_tensor(S).to(pick_device(device), copy=True)
     M.diagonal().add_(alpha)

@@ -206,13 +206,7 @@ def pick_device(device: str | torch.device | None = None) -> torch.device:
 
 
 def cells_at_once(device: torch.device) -> int:
-    """Return the maximum size of a chunk: 2 GiB of float32 on a GPU, 32 MiB on the CPU.
-
-    Examples
-    --------
-    >>> cells_at_once(torch.device("cpu"))
-    8388608
-    """
+    """Return the maximum size of a chunk: 2 GiB of float32 on a GPU, 32 MiB on the CPU."""
     return 2**29 if device.type == "cuda" else 2**23
 
 

@@ -61,17 +61,7 @@ def algorithm_names() -> tuple[str, ...]:
 
 
 def index_factory(algorithm: object) -> IndexFactory:
-    """Return the factory for ``algorithm=``, given a registered name or a factory.
-
-    Examples
-    --------
-    >>> index_factory("ball_tree")
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: algorithm: expected one of 'auto', 'inverted',
-    'dense', 'approximate', 'reference', 'segmented' or a factory (X, metric, n_jobs) -> Index, got
-    'ball_tree'
-    """
+    """Return the factory for ``algorithm=``, given a registered name or a factory."""
     if isinstance(algorithm, str) and algorithm in _FACTORIES:
         factory = _FACTORIES[algorithm]
         return factory if algorithm in _OURS else _checked(factory)
@@ -84,13 +74,7 @@ def index_factory(algorithm: object) -> IndexFactory:
 
 
 def algorithm_name(algorithm: object) -> str:
-    """Return the name that represents ``algorithm=`` in a saved model.
-
-    Raises
-    ------
-    InvalidArgumentError
-        For a factory without a registered name, because code is never saved.
-    """
+    """Return the name that represents ``algorithm=`` in a saved model."""
     for name, factory in _FACTORIES.items():
         if algorithm == name or algorithm is factory:
             return name

@@ -437,8 +437,6 @@ class LiveGraph:
     `graph`: their leave-one-out graph, with at least `k` neighbours or all other rows.
     `groups`: None for one group.
 
-    Notes
-    -----
     Memory: 28 bytes per entry of the rows (16 where they are float32), 16 per row and neighbour
     (`k` + ``SPARE``), 58 per row, 25 per feature, 16 per group, label and neighbour; and up to an
     eighth of that as room to grow. Where all rows are whole numbers of at least 0, entries 1 of the

@@ -218,18 +218,7 @@ def explain_rows(
     source: RowSource | None = None,
     row_texts: Mapping[int, str] | None = None,
 ) -> Explanations:
-    """Explain the rows of `X`: validated features as the estimator accepts them.
-
-    Parameters
-    ----------
-    features : FeatureNames
-    source : RowSource, optional
-        The texts that the rows were made from. By default rows have no texts.
-    row_texts : mapping of int to str, optional
-        Texts of training rows by row id.
-
-    The other parameters are those of :meth:`NeighborEstimator.explain`.
-    """
+    """Explain the rows of `X`: validated features as the estimator accepts them."""
     n_rows = X.shape[0]
     explainer = Explainer(
         model=model,
@@ -250,18 +239,7 @@ def explain_rows(
 
 
 def label_ids(labels: object, known: Sequence[str]) -> list[int]:
-    """Return the column numbers of labels given by name or number.
-
-    Examples
-    --------
-    >>> label_ids(["sad", 0], known=("calm", "sad"))
-    [1, 0]
-    >>> label_ids(["angry"], known=("calm", "sad"))
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: labels: expected label names of the model, or numbers
-    from 0 to 1, got 'angry'
-    """
+    """Return the column numbers of labels given by name or number."""
     number = {name: label for label, name in enumerate(known)}
     found = []
     for label in check_sequence("labels", labels):

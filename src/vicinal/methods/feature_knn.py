@@ -255,14 +255,6 @@ def column_cosines(X: Features, Y: Csr) -> Csr:
     """Return the positive cosines of every column of `X` with every column of `Y`, shape (m, L).
 
     Memory: 12 bytes per pair of a feature and a label that share a row.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1], [1]], dtype=np.int32))
-    >>> column_cosines(np.array([[3.0, 0.0], [4.0, 1.0]]), Y).toarray().round(4)
-    array([[0.9899],
-           [0.7071]])
     """
     rows = as_csr(X).astype(np.float64)
     products = (rows.T.tocsr() @ Y.astype(np.float64)).tocsr()
@@ -292,25 +284,7 @@ MOST_RECENT = 1024
 class FeatureColumns:
     """Columns of a feature matrix whose rows change.
 
-    Parameters
-    ----------
-    columns : csr_array, shape (m, n_old)
-        The first rows, transposed.
-    X : ndarray or csr_array, shape (n, m)
-        All rows by place: the first ones, and those added since.
-    gone : ndarray of bool, shape (n,)
-        Whether a row was removed; empty if none was.
-
-    Notes
-    -----
     Memory: 12 bytes per entry of the first rows.
-
-    Examples
-    --------
-    >>> first = FeatureColumns.of(np.array([[1.0, 0.0], [2.0, 3.0]]))
-    >>> both = first.changed(np.array([[1.0, 0.0], [2.0, 3.0], [4.0, 0.0]]), np.zeros(0, bool))
-    >>> both.of_features(np.array([0])).toarray()
-    array([[1., 2., 4.]])
     """
 
     columns: Csr
@@ -378,19 +352,7 @@ FEW_FEATURES = 4096
 
 @dataclass(frozen=True, eq=False)
 class ChangedFeatureKNNScoring:
-    """The rows of each feature, and the similarities computed so far.
-
-    Parameters
-    ----------
-    columns : FeatureColumns
-    n_kept : int
-        Number of labels that each feature keeps.
-    aggregate : str
-    Y : csr_array of int32
-        Labels by place; those of removed rows are not read.
-    label_counts : ndarray of int64, shape (L,)
-        Rows with each label.
-    """
+    """The rows of each feature, and the similarities computed so far."""
 
     columns: FeatureColumns
     n_kept: int

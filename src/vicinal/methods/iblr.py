@@ -73,31 +73,7 @@ Objective: TypeAlias = Callable[[Float, Int], tuple[Float, Float]]
 def fit_logistic(features: Csr, Y: Csr, C: float, n_jobs: int | None = None) -> tuple[Float, Float]:
     """Return weights (d, L) and intercepts (L,) of one logistic regression per label.
 
-    Parameters
-    ----------
-    features : csr_array of float64, shape (n, d)
-    Y : csr_array, shape (n, L)
-        Each label on some rows and not on all.
-    C : float
-        Inverse strength of the penalty; may be infinite.
-    n_jobs : int or None
-        Threads; they do not change the result.
-
-    Notes
-    -----
     Memory: 8 bytes per weight and about 100 MiB per thread.
-
-    Examples
-    --------
-    Without a penalty and with one feature that is 0 or 1, probabilities are the shares of each
-    half: here 1/2 and 3/4.
-
-    >>> from scipy import sparse
-    >>> features = sparse.csr_array(np.array([[0.0], [0], [1], [1], [1], [1]]))
-    >>> Y = sparse.csr_array(np.array([[0], [1], [0], [1], [1], [1]]))
-    >>> weights, intercepts = fit_logistic(features, Y, C=np.inf)
-    >>> (1 / (1 + np.exp(-intercepts - [0, weights[0, 0]]))).round(4)
-    array([0.5 , 0.75])
     """
     n_rows, n_labels = Y.shape
     size = max(1, min(GROUP, GROUP_CELLS // max(n_rows, 1)))
@@ -162,14 +138,6 @@ class Regression:
 def minimise(objective: Objective, start: Float) -> tuple[Float, Bool]:
     """Minimise smooth convex functions, one per column, by L-BFGS.
 
-    Returns
-    -------
-    parameters : ndarray, as `start`
-    converged : ndarray of bool
-        Whether all derivatives are within the tolerance, or no lower value can be distinguished.
-
-    References
-    ----------
     J. Nocedal, S. Wright, "Numerical Optimization", 2nd edition, algorithms 7.4 and 7.5.
     """
     at = start
@@ -391,16 +359,7 @@ class IBLRScoring(FieldState, EveryLabel):
 
 
 def regressors(counts: Csr, graph: NeighborGraph, X: Features | None) -> Csr:
-    """Return the shares of the neighbours that carry each label, then the features if given.
-
-    Examples
-    --------
-    >>> ids = np.array([[0, 1]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.zeros((1, 2)), "euclidean", n_rows=2)
-    >>> counts = sparse.csr_array(np.array([[1, 2]], dtype=np.int32))
-    >>> regressors(counts, graph, np.array([[7.0]])).toarray()
-    array([[0.5, 1. , 7. ]])
-    """
+    """Return the shares of the neighbours that carry each label, then the features if given."""
     shares = counts.astype(np.float64)
     shares.data /= np.repeat(graph.found, np.diff(counts.indptr))
     if X is None:

@@ -134,18 +134,7 @@ FEWEST_EMPTY = 64
 
 @dataclass(frozen=True, eq=False)
 class ChangedRows:
-    """A change of the training rows, from which a method revises what it learned.
-
-    Parameters
-    ----------
-    rows : TrainingRows
-        The rows after the change; some places may be empty.
-    Y : csr_array of int32
-        Labels by place.
-    graph : LiveGraph or None
-        The leave-one-out graph after the change, for methods that need one.
-    writer : LiveData
-    """
+    """A change of the training rows, from which a method revises what it learned."""
 
     rows: TrainingRows
     Y: Csr
@@ -165,16 +154,7 @@ class ChangedRows:
 
 @dataclass(frozen=True, eq=False)
 class SmallChange:
-    """Makes the next version of a model after a small change.
-
-    Parameters
-    ----------
-    model : IncrementalEstimator
-    writer : LiveData
-        The caller holds its lock.
-    version : FittedState
-        The current version of the model.
-    """
+    """Makes the next version of a model after a small change."""
 
     model: "IncrementalEstimator"
     writer: LiveData
@@ -429,7 +409,7 @@ class IncrementalEstimator(NeighborEstimator):
         Notes
         -----
         The time is proportional to the number of new rows and of the neighbour lists that they
-        enter; ``docs/incremental.md`` lists the cost of each method. A change of more than
+        enter; ``docs/how-to/incremental.md`` lists the cost of each method. A change of more than
         :data:`~vicinal.methods.incremental.LARGEST_SHARE` of the rows costs a search of the new
         rows among all, one of all rows among the new ones, and one pass over the graph.
 
@@ -701,16 +681,7 @@ class IncrementalEstimator(NeighborEstimator):
 
 
 def check_recalibrate_at(value: object) -> float | str:
-    """Return ``recalibrate_at``, checked.
-
-    Examples
-    --------
-    >>> check_recalibrate_at("often")
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: recalibrate_at: expected one of 'always', 'never',
-    got 'often'
-    """
+    """Return ``recalibrate_at``, checked."""
     if isinstance(value, str):
         return check_option("recalibrate_at", value, ("always", "never"))
     return check_real("recalibrate_at", value, low=0)

@@ -251,8 +251,6 @@ def with_joint_graph(training: Training, k: int, n_jobs: int | None) -> Training
     by the cosine of [X, Y], whatever the metric of the first order. Warns if rows have far fewer
     labels than features, because the labels then hardly change the neighbours.
 
-    Notes
-    -----
     Memory while fitting: 12 bytes per entry of X and Y, and the same again for the index.
     """
     if training.X is None:
@@ -286,16 +284,7 @@ def literal_joint_graph(training: Training, k: int) -> tuple[NeighborGraph, Floa
 
 
 def joined(X: Features, Y: Csr) -> Csr:
-    """Return features and labels side by side.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Y = sparse.csr_array(np.array([[1], [0]], dtype=np.int32))
-    >>> joined(np.array([[0.5, 0.0], [0.0, 2.0]]), Y).toarray()
-    array([[0.5, 0. , 1. ],
-           [0. , 2. , 0. ]])
-    """
+    """Return features and labels side by side."""
     rows = sparse.csr_array(X)
     return cast("Csr", sparse.hstack([rows, Y.astype(rows.dtype)], format="csr"))
 

@@ -50,7 +50,7 @@ from vicinal.methods import _formulas
 from vicinal.methods._formulas import label_values, neighbor_places
 from vicinal.methods.fold import votes_at_each_k
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
-from vicinal.methods.mlknn import looked_up, vote_posterior, vote_table_breakdowns
+from vicinal.methods.mlknn import looked_up, vote_table_breakdowns
 from vicinal.methods.registry import EVERY_K, Method
 from vicinal.methods.training import (
     EveryLabel,
@@ -72,24 +72,6 @@ def find_centers(X: Features, n_clusters: int, random_state: object = None) -> F
 
     There are fewer if there are fewer rows than `n_clusters`, or if a centre is nearest to no row
     (duplicate rows; mini-batches), because it would represent nothing.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array, shape (n, m)
-    n_clusters : int
-    random_state : None, int or RandomState
-        Seed of scikit-learn's ``KMeans`` (``MiniBatchKMeans`` above 20,000 rows).
-
-    Returns
-    -------
-    ndarray of float64, shape (c, m)
-        Dense, even if `X` is sparse: 8 bytes per cluster and feature.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
-    >>> sorted(find_centers(X, 2, random_state=0).ravel().tolist())
-    [0.5, 10.5]
     """
     n_rows = X.shape[0]
     kind = KMeans if n_rows <= MINI_BATCH_ROWS else MiniBatchKMeans
@@ -120,13 +102,7 @@ def _short_indices(X: Features) -> Features:
 
 
 def nearest_center(X: Features, centers: Float) -> Int32:
-    """Return the number of the nearest centre of each row; the lower number wins ties.
-
-    Examples
-    --------
-    >>> nearest_center(np.array([[0.0], [2.0], [1.0]]), np.array([[0.0], [2.0], [2.0]]))
-    array([0, 1, 0], dtype=int32)
-    """
+    """Return the number of the nearest centre of each row; the lower number wins ties."""
     same_kind = sparse.csr_array(centers) if isinstance(X, sparse.csr_array) else centers
     nearest: Int32 = build_index(same_kind, EUCLIDEAN.name).query(X, 1).ids[:, 0]
     return nearest
@@ -212,7 +188,7 @@ class LAMLkNNScoring(FieldState, EveryLabel):
     @cached_property
     def posterior(self) -> Float:
         """:math:`r(l)` for every cluster and possible count, shape (c, L, width)."""
-        return vote_posterior(
+        return _formulas.vote_posterior(
             self.prior, self.with_label, self.without_label, self.smoothing, self.k
         )
 

@@ -142,16 +142,7 @@ class LCIFScoring:
 
 
 def mix(instance: Scores, feature: Scores, mixing: float) -> Scores:
-    """Return λ · instance + (1 − λ) · feature, both sparse with absent = 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> instance = Scores.sparse(sparse.csr_array(np.array([[0.8, 0.0, 0.4]])))
-    >>> feature = Scores.sparse(sparse.csr_array(np.array([[0.0, 0.4, 0.8]])))
-    >>> mix(instance, feature, 0.25).toarray().round(4)
-    array([[0.2, 0.3, 0.7]])
-    """
+    """Return λ · instance + (1 − λ) · feature, both sparse with absent = 0."""
     parts = [
         with_values(values, weight * values.data)
         for values, weight in ((stored(instance), mixing), (stored(feature), 1 - mixing))

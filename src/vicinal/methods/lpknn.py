@@ -115,11 +115,6 @@ def label_set_ids(Y: Csr) -> Int:
 
     Rows are distinguished by their first label, then by their second, and so on. Time: a sort of
     the rows that have such a label, for each of these steps.
-
-    Examples
-    --------
-    >>> label_set_ids(sparse.csr_array(np.array([[1, 1], [0, 0], [1, 0], [1, 1]])))
-    array([2, 0, 1, 2])
     """
     n_rows, n_labels = Y.shape
     starts, sizes = Y.indptr[:-1], np.diff(Y.indptr)
@@ -140,18 +135,6 @@ def majorities(classes: Int, ks: Iterable[int]) -> Iterator[Int]:
 
     It is the first position of that class; of several equally frequent classes, the one that occurs
     first.
-
-    Parameters
-    ----------
-    classes : ndarray of int64, shape (n, width)
-        Rows with fewer classes are padded with −1, which is not counted.
-    ks : iterable of int
-        Ascending, from 1 to the width.
-
-    Examples
-    --------
-    >>> [places.tolist() for places in majorities(np.array([[4, 7, 7], [5, -1, -1]]), [2, 3])]
-    [[0, 0], [1, 0]]
     """
     alike: Int32 = np.zeros(classes.shape, dtype=np.int32)
     done = 0

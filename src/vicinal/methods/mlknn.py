@@ -123,7 +123,7 @@ class MLkNNScoring(FieldState):
     @cached_property
     def posterior(self) -> Float:
         """:math:`r(l)` for every possible count, shape (L, width)."""
-        return vote_posterior(
+        return _formulas.vote_posterior(
             self.prior, self.with_label, self.without_label, self.smoothing, self.k
         )
 
@@ -156,17 +156,6 @@ class MLkNNScoring(FieldState):
             if table.min(initial=0) < 0 or np.any(table.sum(axis=1) != total):
                 raise ModelFormatError("with_label, without_label: counts do not add up")
         return cls(k, read_weight(state, "smoothing"), tables[0], tables[1], Y)
-
-
-def vote_posterior(
-    prior: Float, with_label: Int, without_label: Int, smoothing: float, k: int
-) -> Float:
-    """Return :math:`r(l)` for every number of votes, from tables of shape (…, L, width)."""
-    likelihoods = [
-        _formulas.likelihood(table, table.sum(axis=-1, keepdims=True), smoothing, n_outcomes=k + 1)
-        for table in (with_label, without_label)
-    ]
-    return _formulas.posterior(prior[..., None], *likelihoods)
 
 
 def looked_up(posterior: Float, counts: Csr, sizes: Float) -> Scores:

@@ -550,15 +550,7 @@ def estimator_of(model: Model) -> NeighborEstimator:
 
 
 def column_names(model: Model) -> tuple[str, ...] | None:
-    """Return the names of the columns of numbers that a model expects, if it knows them.
-
-    Examples
-    --------
-    >>> from vicinal import BRkNN
-    >>> model = BRkNN(1).fit([[0.0, 1.0]], [[1]])
-    >>> column_names(model), column_names(with_feature_names(model, ["size", "age"]))
-    (None, ('size', 'age'))
-    """
+    """Return the names of the columns of numbers that a model expects, if it knows them."""
     columns: tuple[str, ...] | None = getattr(model, "columns_", None)
     names = feature_names(model)
     return columns if columns is not None or names is None else tuple(map(str, names))
@@ -577,14 +569,6 @@ def with_feature_names(model: Model, names: Any) -> Model:
     """Return a shallow copy of a model whose first step has these names; without any if None.
 
     Changes of the copy do not affect the model.
-
-    Examples
-    --------
-    >>> from vicinal import BRkNN
-    >>> model = BRkNN(1).fit([[0.0, 1.0]], [[1]])
-    >>> named = with_feature_names(model, ["size", "age"])  # as if fitted on a data frame
-    >>> with_feature_names(named, None).predict([[0.0, 1.0]])  # scikit-learn does not warn
-    array([[1]])
     """
     first = _first(model)
     changed = first.snapshot() if isinstance(first, NeighborEstimator) else copy.copy(first)
@@ -604,13 +588,6 @@ def ordered_by_name(model: Model) -> Model:
 
     A model that was fitted on a data frame becomes a pipeline with these columns, like a model that
     was trained on a file; any other model is returned as it is.
-
-    Examples
-    --------
-    >>> from vicinal import BRkNN
-    >>> model = with_feature_names(BRkNN(1).fit([[0.0, 1.0]], [[1]]), ["size", "age"])
-    >>> ordered_by_name(model).columns_
-    ('size', 'age')
     """
     if feature_names(model) is None:
         return model

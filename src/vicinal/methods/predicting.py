@@ -110,12 +110,6 @@ def labels_as(decided: Csr, kind: Kind, dtype: str) -> NDArray[Any] | Csr:
     """Return label sets in the array type of the training labels.
 
     `kind` is ``"dense"``, ``"sparse"``, or ``"flat"`` for one value per row.
-
-    Examples
-    --------
-    >>> decided = sparse.csr_array(np.array([[1], [0]], dtype=np.int32))
-    >>> labels_as(decided, "flat", "bool")
-    array([ True, False])
     """
     typed = with_values(decided, decided.data.astype(dtype))
     if kind == "sparse":
@@ -128,12 +122,6 @@ def probabilities_as(scores: Scores, kind: Kind) -> Float | Csr:
     """Return scores in the array type of the training labels.
 
     For ``"flat"``, two columns: the probabilities of not having and of having the label.
-
-    Examples
-    --------
-    >>> probabilities_as(Scores.dense(np.array([[0.25], [1.0]])), "flat")
-    array([[0.75, 0.25],
-           [0.  , 1.  ]])
     """
     if isinstance(scores.values, sparse.csr_array) and kind == "sparse":
         return scores.toarray() if scores.base.any() else private_copy(scores.values)

@@ -45,14 +45,7 @@ class RowSource(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PlainRows:
-    """Rows of numbers. A feature is removed by setting it to 0.
-
-    Examples
-    --------
-    >>> PlainRows(np.array([[1.0, 2.0]])).without(0, [[0], [0, 1]])
-    array([[0., 2.],
-           [0., 0.]])
-    """
+    """Rows of numbers. A feature is removed by setting it to 0."""
 
     X: Features
 
@@ -80,12 +73,7 @@ class PlainRows:
 class TextRows:
     """Rows made from texts. A feature is removed by deleting its words before preprocessing.
 
-    Parameters
-    ----------
-    texts : list of str
-    vectorizer : TextVectorizer
-    prepare : callable
-        Turns versions of a row's text into rows for the estimator; takes the row's number first.
+    `prepare` turns versions of a row's text into rows; it takes the row's number first.
     """
 
     texts: list[str]
@@ -109,13 +97,7 @@ class TextRows:
 
 
 def without_words(text: str, places: Sequence[WordPlace], columns: Collection[int]) -> str:
-    """Return a text without the words of these columns.
-
-    Examples
-    --------
-    >>> without_words("row a boat", [WordPlace(0, 3, (7,)), WordPlace(6, 10, (2,))], {7})
-    ' a boat'
-    """
+    """Return a text without the words of these columns."""
     kept, done = [], 0
     for place in places:
         if any(column in columns for column in place.columns):
@@ -126,13 +108,7 @@ def without_words(text: str, places: Sequence[WordPlace], columns: Collection[in
 
 @dataclass(frozen=True, eq=False)
 class FeatureNames:
-    """Names of columns; ``feature0``, ``feature1``, … if the columns have no names.
-
-    Examples
-    --------
-    >>> FeatureNames(["size", "age"])[1], FeatureNames(None)[1]
-    ('age', 'feature1')
-    """
+    """Names of columns; ``feature0``, ``feature1``, … if the columns have no names."""
 
     names: Sequence[Any] | None
 
@@ -152,19 +128,7 @@ PredictWithout: TypeAlias = Callable[[Sequence[Collection[int]]], tuple[Float, B
 
 @dataclass(frozen=True, eq=False)
 class RemovalSearch:
-    """A row and a label that the model predicts for it.
-
-    Parameters
-    ----------
-    model : NeighborEstimator
-    source : RowSource
-        Builds the row again without some of its features.
-    feature_names : FeatureNames
-    row : int
-        Number of the row in `source`.
-    x : ndarray or csr_array, shape (1, m)
-    label : int
-    """
+    """A row and a label that the model predicts for it."""
 
     model: "NeighborEstimator"
     source: RowSource
@@ -257,22 +221,7 @@ def _decisive(
 
 
 def shared_features(x: Features, rows: Features, metric: str) -> list[tuple[Int, Float]]:
-    """Return, for each row, the columns it shares with `x` and their terms in the similarity.
-
-    Parameters
-    ----------
-    x : ndarray or csr_array, shape (1, m)
-    rows : ndarray or csr_array, shape (k, m)
-    metric : {"euclidean", "cosine", "dot"}
-        Terms of the dot product for ``"dot"``, of the cosine otherwise.
-
-    Examples
-    --------
-    >>> x, rows = np.array([[1.0, 1.0, 0.0]]), np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 2.0]])
-    >>> first, second = shared_features(x, rows, "cosine")
-    >>> first[0].tolist(), first[1].round(4).tolist(), second[0].tolist()
-    ([0], [0.5], [])
-    """
+    """Return, for each row, the columns it shares with `x` and their terms in the similarity."""
     one, many = as_csr(x), as_csr(rows)
     own, theirs = one.data.astype(np.float64), many.data.astype(np.float64)
     at = np.searchsorted(one.indices, many.indices)

@@ -269,13 +269,7 @@ LOWEST = -float(np.finfo(np.float64).max)
 
 
 def widen(scores: Scores, n_more: int) -> Scores:
-    """Return the scores with further labels, which rank below all others.
-
-    Examples
-    --------
-    >>> widen(Scores.dense(np.array([[0.5, -1.0]])), 1).top(3)[0]
-    array([[0, 1, 2]], dtype=int32)
-    """
+    """Return the scores with further labels, which rank below all others."""
     if not n_more:
         return scores
     if isinstance(scores.values, sparse.csr_array):

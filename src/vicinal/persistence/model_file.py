@@ -77,20 +77,7 @@ class ArrayEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelHeader:
-    """What a model file says about itself, with types, shapes, places and its checksum checked.
-
-    Parameters
-    ----------
-    manifest : dict
-        Format number, versions, the model without its arrays, checksums.
-    arrays : dict of str to ArrayEntry
-    saved : str
-        When the file was written, in ISO 8601.
-    fingerprint : str
-        SHA-256 of the manifest: equal for models that are equal, whenever they were saved.
-    length : int
-        Number of bytes before the arrays.
-    """
+    """What a model file says about itself, with types, shapes, places and its checksum checked."""
 
     manifest: dict[str, Json]
     arrays: dict[str, ArrayEntry]

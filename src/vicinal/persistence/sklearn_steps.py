@@ -108,16 +108,7 @@ PIECE = f"{StoredPiece.__module__}.{StoredPiece.__qualname__}"
 
 @dataclass(frozen=True, eq=False)
 class SklearnStep:
-    """A fitted transformer, to be saved or just read.
-
-    Parameters
-    ----------
-    estimator : object
-    trusted : frozenset of str
-        Types and functions that it may contain besides those trusted by default.
-    name : str
-        What the pipeline calls it, for errors.
-    """
+    """A fitted transformer, to be saved or just read."""
 
     estimator: Any
     trusted: frozenset[str] = frozenset()
@@ -178,16 +169,7 @@ register("persistence.SklearnStep", SklearnStep)
 
 
 def as_part(name: str, step: Any, trusted: Collection[str] = ()) -> Saveable:
-    """Return a step of a pipeline as a part that can be saved.
-
-    Parameters
-    ----------
-    name : str
-        What the pipeline calls it, for errors.
-    step : object
-    trusted : collection of str
-        Types and functions that it may contain besides those trusted by default.
-    """
+    """Return a step of a pipeline as a part that can be saved."""
     return step if isinstance(step, Saveable) else SklearnStep(step, frozenset(trusted), name)
 
 

@@ -91,11 +91,6 @@ def reweigh(rows: Features, weigh: Callable[[Csr], Float]) -> Features:
 
     Dense rows stay dense, and float32 stays float32. `weigh` must treat each row independently.
     Memory besides the result: a few numbers of 8 bytes per stored cell (per block if dense).
-
-    Examples
-    --------
-    >>> reweigh(np.array([[0.0, 3.0]]), lambda rows: rows.data + 1)
-    array([[0., 4.]])
     """
     if isinstance(rows, sparse.csr_array):
         return _reweigh_stored(rows, weigh)
@@ -170,13 +165,7 @@ def rows_with(rows: Features) -> Int:
 
 
 def check_frequency(name: str, value: object) -> int | float:
-    """Return `value`: an int is a number of rows (at least 1), a float is a share of them.
-
-    Examples
-    --------
-    >>> check_frequency("min_df", 2), check_frequency("max_df", 1.0)
-    (2, 1.0)
-    """
+    """Return `value`: an int is a number of rows (at least 1), a float is a share of them."""
     if isinstance(value, numbers.Integral):
         return check_integer(name, value, low=1)
     return check_real(name, value, low=0.0, high=1.0)

@@ -52,27 +52,7 @@ class WordPlace(NamedTuple):
 
 
 class WordReader:
-    """Finds the words of documents and the features that they become.
-
-    Parameters
-    ----------
-    pattern : str
-        Regular expression of a word, in the lower-case document unless there are `forms`.
-    stop_words : collection of str
-        Removed before n-grams are formed, by word or by lemma.
-    ngram_range : (int, int)
-        Smallest and largest length of n-grams of words.
-    forms : WordForms or None
-        The lemmas, stems or characters of words; None if words are used as they are written.
-
-    Examples
-    --------
-    >>> reader = WordReader("[a-z]+", {"the"}, (1, 2))
-    >>> reader.features("Row the BOAT!")
-    ['row', 'boat', 'row boat']
-    >>> reader.places("Row the BOAT!", {"row": 0, "row boat": 1, "a": 2})
-    [WordPlace(start=0, stop=3, columns=(0, 1)), WordPlace(start=8, stop=12, columns=(1,))]
-    """
+    """Finds the words of documents and the features that they become."""
 
     def __init__(
         self,
@@ -155,17 +135,7 @@ def _original_places(document: str, lowered: str) -> list[int] | range:
 
 
 def read_documents(X: object, name: str = "X") -> list[str]:
-    """Return the documents of a list, an array, a pandas or polars series, or any iterable.
-
-    Examples
-    --------
-    >>> read_documents(("a title", "another"))
-    ['a title', 'another']
-    >>> read_documents(["a title", None])
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: X: expected strings, got NoneType in row 1
-    """
+    """Return the documents of a list, an array, a pandas or polars series, or any iterable."""
     expected = "a one-dimensional collection of strings"
     if isinstance(X, str | bytes | Mapping) or not isinstance(X, Iterable):
         raise InvalidArgumentError(name, expected, type(X).__name__)

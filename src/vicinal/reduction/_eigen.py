@@ -43,16 +43,7 @@ Ridge = Callable[[Float], Float]
 
 
 def ridge(rows: CentredRows, penalty: float) -> Ridge:
-    r"""Return the function R for these rows; :math:`\gamma` is `penalty`, above 0.
-
-    Examples
-    --------
-    One column, (3, 4), so that R(t) = (3 t₁ + 4 t₂) / (25 + γ):
-
-    >>> solve = ridge(CentredRows(np.array([[3.0], [4.0]]), center=False), penalty=25.0)
-    >>> solve(np.array([[1.0], [0.5]]))
-    array([[0.1]])
-    """
+    r"""Return the function R for these rows; :math:`\gamma` is `penalty`, above 0."""
     n_rows, n_columns = rows.shape
     if min(n_rows, n_columns) > SMALL_SIDE:
         return lambda T: _iterative(rows, T, penalty)
@@ -205,13 +196,7 @@ def check_regularization(regularization: object) -> float:
 
 
 def directions_wanted(n_components: int | None, n_labels: int) -> int:
-    """Return the number of directions to find: at most one per label.
-
-    Examples
-    --------
-    >>> directions_wanted(None, 14), directions_wanted(64, 14), directions_wanted(3, 14)
-    (14, 14, 3)
-    """
+    """Return the number of directions to find: at most one per label."""
     if n_components is None and n_labels > FEW_LABELS:
         raise InvalidArgumentError(
             "n_components", f"a number, because there are more than {FEW_LABELS} labels", None

@@ -126,12 +126,6 @@ def positive_first(directions: Float) -> Float:
     """Return the columns, with signs chosen so that their largest entry is positive.
 
     A direction and its opposite are equally good; this makes the choice independent of the solver.
-
-    Examples
-    --------
-    >>> positive_first(np.array([[0.6, -0.8], [0.8, 0.6]]))
-    array([[ 0.6,  0.8],
-           [ 0.8, -0.6]])
     """
     largest = np.abs(directions).argmax(axis=0)
     signs = np.sign(directions[largest, np.arange(directions.shape[1])])
@@ -151,13 +145,6 @@ class CentredRows:
     """The matrix :math:`HX`, or X itself, represented by its products.
 
     `X`: dense rows are centred immediately (a copy, 8 bytes per cell); sparse rows are not changed.
-
-    Examples
-    --------
-    >>> rows = CentredRows(sparse.csr_array(np.array([[1.0, 0.0], [3.0, 4.0]])))
-    >>> rows.dot(np.eye(2))
-    array([[-1., -2.],
-           [ 1.,  2.]])
     """
 
     def __init__(self, X: Features, *, center: bool = True) -> None:

@@ -28,24 +28,7 @@ def latex_table(
     alpha: float = 0.05,
     names: Mapping[str, str] | None = None,
 ) -> str:
-    """Return one LaTeX table per metric: mean ± standard deviation, best in bold, marks.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        Of one experiment.
-    metrics : sequence of str
-    alpha : float
-        Significance level of the marks: a paired t-test over folds against the method with the best
-        mean rank, which is the first column.
-    names : mapping of str to str, or None
-        Names to display for methods and data sets.
-
-    Returns
-    -------
-    str
-        ``table`` environments that need the package booktabs.
-    """
+    """Return one LaTeX table per metric: mean ± standard deviation, best in bold, marks."""
     kept = list(results)
     return "\n\n".join(_table(kept, metric, alpha, dict(names or {})) for metric in metrics) + "\n"
 
@@ -134,14 +117,7 @@ TIDY = ("data", "method", "name", "seed", "fold", "metric", "value", "better", "
 def tidy_rows(
     results: Iterable[Result], names: Mapping[str, str] | None = None
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield one row per fold and metric, in the order of :data:`TIDY`.
-
-    Examples
-    --------
-    >>> result = Result("compare/2 folds", "yeast", "mlknn", {"one-error": (0.2, 0.25)}, seed=0)
-    >>> list(tidy_rows([result], {"mlknn": "ML-kNN"}))[1]
-    ('yeast', 'mlknn', 'ML-kNN', 0, 2, 'one-error', 0.25, 'low', 'compare/2 folds')
-    """
+    """Yield one row per fold and metric, in the order of :data:`TIDY`."""
     shown = names or {}
     for each in results:
         for metric, values in each.values.items():
@@ -178,13 +154,7 @@ def write_parquet(
 
 
 def parse_names(words: Sequence[str]) -> dict[str, str]:
-    """Return display names from ``name=Name`` words.
-
-    Examples
-    --------
-    >>> parse_names(["mlknn=ML-kNN", "br-svm=SVM (linear)"])
-    {'mlknn': 'ML-kNN', 'br-svm': 'SVM (linear)'}
-    """
+    """Return display names from ``name=Name`` words."""
     found = {}
     for word in words:
         name, equals, shown = word.partition("=")

@@ -272,13 +272,7 @@ def tune(
 
 
 def metric_names(metric: str, metrics: Sequence[str] | str | None) -> tuple[str, ...]:
-    """Return the distinct metrics to compute, including the one to optimise.
-
-    Examples
-    --------
-    >>> metric_names("micro-f1", None), metric_names("micro-f1", ["one-error"])
-    (('micro-f1',), ('one-error', 'micro-f1'))
-    """
+    """Return the distinct metrics to compute, including the one to optimise."""
     _with_a_better_side([metric])
     if metrics is None:
         return (metric_info(metric).name,)

@@ -188,11 +188,6 @@ def spread(values: Float, done: Bool) -> Float:
     """Return the standard deviation (n − 1) of each row over the columns that are done.
 
     It is 0 for a single column and NaN for none.
-
-    Examples
-    --------
-    >>> spread(np.array([[1.0, 3.0, 9.0], [5.0, 0.0, 0.0]]), np.array([[1, 1, 0], [1, 0, 0]]) > 0)
-    array([1.41421356, 0.        ])
     """
     counts = done.sum(axis=1)
     means = np.where(done, values, 0.0).sum(axis=1) / np.maximum(counts, 1)
@@ -201,11 +196,5 @@ def spread(values: Float, done: Bool) -> Float:
 
 
 def settings_text(params: Mapping[str, object]) -> str:
-    """Return parameters as one cell.
-
-    Examples
-    --------
-    >>> settings_text({"n_neighbors": 5, "variant": "a"})
-    'n_neighbors=5, variant=a'
-    """
+    """Return parameters as one cell."""
     return ", ".join(f"{name}={plain(value)}" for name, value in params.items())

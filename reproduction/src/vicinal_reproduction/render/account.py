@@ -1,4 +1,4 @@
-"""The account of the reproduction, ``docs/reproduction.md``, written from the stored results."""
+"""The account of the reproduction, ``docs/evidence/reproduction.md``, from the stored results."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby

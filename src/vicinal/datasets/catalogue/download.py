@@ -18,13 +18,7 @@ _BESIDE = ".sha256"
 
 
 def known_checksum(folder: str, file: str) -> str | None:
-    """Return the SHA-256 of a file of the catalogue in hexadecimal, or None if it is unknown.
-
-    Examples
-    --------
-    >>> known_checksum("emotions", "emotions.xml")[:8], known_checksum("mediamill", "x")
-    ('dbce8e6c', None)
-    """
+    """Return the SHA-256 of a file of the catalogue in hexadecimal, or None if it is unknown."""
     return _sums().get(f"{folder}/{file}")
 
 

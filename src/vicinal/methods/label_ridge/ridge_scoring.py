@@ -74,15 +74,7 @@ def read_weights(state: Mapping[str, State], n_rows: int) -> Float | None:
 
 @dataclass(frozen=True, eq=False)
 class RowView:
-    """How rows enter the regression.
-
-    Parameters
-    ----------
-    is_unit : bool
-        Whether rows are divided by their length first.
-    columns : ndarray of int64 or None
-        The columns that are kept, rising; None for all.
-    """
+    """How rows enter the regression."""
 
     is_unit: bool
     columns: Int | None = None
@@ -94,14 +86,7 @@ class RowView:
 
 
 def unit_rows(X: Features) -> Features:
-    """Return rows divided by their Euclidean length, in float64; rows of zeros stay.
-
-    Examples
-    --------
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ]])
-    """
+    """Return rows divided by their Euclidean length, in float64; rows of zeros stay."""
     return reweigh(X, lambda stored: unit_length(stored, stored.data.astype(np.float64)))
 
 
@@ -130,18 +115,7 @@ KEPT_CELLS = 2**23
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What coefficients are multiplied by.
-
-    Parameters
-    ----------
-    view : RowView
-    n_features : int
-        Of the rows before the view.
-    gamma : float or None
-        γ of the Gaussian kernel; None if the ridge is linear.
-    rows : ndarray or csr_array or None
-        The training rows that the kernel compares new rows with; None if the ridge is linear.
-    """
+    """What coefficients are multiplied by."""
 
     view: RowView
     n_features: int
@@ -178,17 +152,7 @@ on the rows around it."""
 
 @dataclass(frozen=True, eq=False)
 class LeftOutRows:
-    """Some training rows, each scored by a fit on the other rows.
-
-    Parameters
-    ----------
-    places : slice or ndarray of int64
-        Which rows.
-    inputs : ndarray or csr_array
-        See :class:`Inputs`.
-    Y : csr_array of int32
-        Their labels.
-    """
+    """Some training rows, each scored by a fit on the other rows."""
 
     places: slice | Int
     inputs: Features
@@ -221,16 +185,7 @@ def count_alone(leverage: Float) -> int:
 def judge(
     inputs: Inputs, training: Training, mean: Float, judged: Int | None
 ) -> Callable[[Solution], float]:
-    """Return a function from a solution to its best micro-F1 on rows that are left out.
-
-    Parameters
-    ----------
-    inputs : Inputs
-    training : Training
-    mean : ndarray of float64, shape (L,)
-    judged : ndarray of int64 or None
-        The rows; None for evenly spaced ones.
-    """
+    """Return a function from a solution to its best micro-F1 on rows that are left out."""
     places = sampled_rows(training.n_rows) if judged is None else judged
 
     def prepare() -> LeftOutRows:
