@@ -156,13 +156,17 @@ def check_readable(X: object, name: str = "X") -> None:
 def _refuse_text_columns(X: Any, columns: Any, name: str) -> None:
     """Raise for the first column of a frame that has text; the message shows none of it."""
     for each in columns:
-        cells = X[each]
-        if str(getattr(cells, "dtype", "")) in _TEXT_TYPES and _has_words(cells):
+        if has_text(X[each]):
             hint = (
                 "texts, categories, numbers and dates of a frame: "
                 "make_pipeline(FrameColumns(), Blend())"
             )
             raise InvalidArgumentError(name, "numbers", f"text in column {each!r:.60}", hint)
+
+
+def has_text(cells: Any) -> bool:
+    """Tell whether a column of a frame holds text."""
+    return str(getattr(cells, "dtype", "")) in _TEXT_TYPES and _has_words(cells)
 
 
 _TEXT_TYPES = ("object", "str", "string", "String", "category", "Categorical")

@@ -31,11 +31,14 @@ from vicinal.datasets.blocks import file_blocks
 from vicinal.datasets.catalogue import known
 from vicinal.datasets.dataset import is_numbered
 from vicinal.datasets.tables.content import table_blocks
-from vicinal.datasets.tables.table_rows import STANDARD_INPUT
+from vicinal.datasets.tables.guess import find_reading, number_of
+from vicinal.datasets.tables.label_cells import read_labels
+from vicinal.datasets.tables.table_rows import STANDARD_INPUT, read_records
 from vicinal.datasets.texts import text_blocks
 from vicinal.datasets.vector_files import read_vectors
-from vicinal.errors import InvalidArgumentError
-from vicinal.methods.feature_views import BesideVectors
+from vicinal.errors import InvalidArgumentError, MissingExtraError
+from vicinal.methods import Blend, FrameColumns
+from vicinal.methods.feature_views import BesideVectors, Views
 from vicinal.preprocess import MinMax, TextVectorizer
 from vicinal.preprocess.languages import check_language
 
@@ -239,6 +242,48 @@ def new_source(
     return source if vectors is None else with_vectors(source, vectors)
 
 
+def frame_columns(model: Any) -> list[str] | None:
+    """Return the columns of the frame that a model was fitted on; None for other models."""
+    first = model.steps[0][1] if isinstance(model, Pipeline) else model
+    if isinstance(first, Views):
+        first = first.transformers_[0]
+    if isinstance(first, Blend):
+        first = first._frame_columns()
+    if isinstance(first, FrameColumns):
+        return list(first.kinds_)
+    # A table that was read for such a step has its columns by number.
+    if isinstance(first, ColumnTransformer) and getattr(model, "reading_", None) is None:
+        names = vars(first).get("feature_names_in_")
+        return None if names is None else list(map(str, names))
+    return None
+
+
+def frame_source(data: str, table: TableChoice, columns: list[str], *, labelled: bool) -> Source:
+    """Return the rows of a table as the data frame that a model expects."""
+    options = table_options(table)
+    records = read_records(data, options, (), None, labelled=labelled)
+    frame = _frame({name: records.cells(name) for name in columns if name in records.columns})
+    reading = find_reading(records, options) if labelled else None
+    sets = None if reading is None else read_labels(records, reading)
+    names = tuple(sorted({label for row in sets or () for label in row}))
+    Y = None if sets is None else indicator_of(sets, names)
+    rows = options.row_names or records.row_names
+    row_names = None if rows is None else tuple(map(str, records.cells(rows)))
+    return Source(shown_name(data), frame, records.n_rows, Y, names, row_names)
+
+
+def _frame(columns: dict[str, list[Any]]) -> Any:
+    """Return columns of cells as a data frame; cells that are all numbers become numbers."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingExtraError("pandas", "frames") from None
+    numbers = {name: [number_of(cell) for cell in cells] for name, cells in columns.items()}
+    return pd.DataFrame(
+        {name: cells if None in numbers[name] else numbers[name] for name, cells in columns.items()}
+    )
+
+
 def training_texts(model: Any, data: str, table: TableChoice) -> Source:
     """Return the texts that a model was trained on, without vectors."""
     return _new_rows(model, data, "all", "all", table, labelled=False)
@@ -248,6 +293,9 @@ def _new_rows(
     model: Any, data: str, rows: str, auto: str, table: TableChoice, labelled: bool
 ) -> Source:
     """Return rows for a fitted model without their vectors."""
+    columns = frame_columns(model)
+    if columns is not None and is_table_file(data):
+        return frame_source(data, table, columns, labelled=labelled)
     if is_table_file(data):
         return table_source(data, table, reading_for(model), labelled=labelled)
     if reads_text(model):
@@ -416,7 +464,7 @@ def _row_blocks(
     """Open rows for a fitted model without their vectors."""
     name = shown_name(data)
     if is_table_file(data):
-        reading = reading_for(model)
+        reading = reading_for(model) if frame_columns(model) is None else None
         if reading is not None:
             options = table_options(table)
             with table_blocks(
@@ -458,7 +506,7 @@ def _parts(whole: Source) -> Iterator[Source]:
         some = slice(start, min(start + BLOCK_ROWS, whole.n_rows))
         yield replace(
             whole,
-            X=rows[some],
+            X=some_rows(rows, some),
             n_rows=some.stop - start,
             Y=None if whole.Y is None else whole.Y[some],
             row_names=None if whole.row_names is None else whole.row_names[some],

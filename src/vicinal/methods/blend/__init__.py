@@ -31,7 +31,7 @@ from vicinal._core.threads import library_threads, using_threads
 from vicinal._core.validation import as_csr, csr_parts
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
 from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
-from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError, logger
 from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph, narrowed
 from vicinal.index import TrainingRows
@@ -42,6 +42,7 @@ from vicinal.methods.blend.parts import NEIGHBORS, Look, View
 from vicinal.methods.blend.scoring import LEAST_PROBABILITY, BlendScoring
 from vicinal.methods.feature_views import FeatureViews
 from vicinal.methods.fitted_state import Calibration, FittedState
+from vicinal.methods.frame_columns import FrameColumns, identifiers, is_mixed
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator, SmallChange
 from vicinal.methods.label_ridge.solver import check_memory
 from vicinal.methods.predicting import as_kneighbors, check_count, probabilities_as
@@ -52,6 +53,8 @@ from vicinal.scores import Scores
 __all__ = ["Blend", "BlendScoring"]
 
 COMBINATIONS = ("boosting", "mix")
+MANY_CELLS = 2**27
+"""Cells of a dense view above which an approximate search is offered: 0.5 GB of float32."""
 AS_TAUGHT = 1e-3
 """What the probabilities of other labels of a row that was taught are multiplied by."""
 
@@ -67,6 +70,8 @@ class Blend(IncrementalEstimator):
     `X` may be a mapping of views, such as ``{"words": counts, "vectors": embeddings}``: several
     kinds of features of the same rows, sparse or dense. Each view is searched and scored by itself,
     and the combination learns how much each of them counts.
+
+    A data frame with texts, categories or dates is read as by :class:`vicinal.FrameColumns`.
 
     Parameters
     ----------
@@ -200,6 +205,37 @@ class Blend(IncrementalEstimator):
 
     # -- several views
 
+    def _frame_columns(self) -> FrameColumns | None:
+        """Return how the columns of the training frame became features; None for numbers."""
+        known: FrameColumns | None = vars(self).get("_frame")
+        return known
+
+    def _from_frame(self, X: object, reset: bool) -> object:
+        """Return the features of a frame of texts, categories, numbers and dates, or `X` itself."""
+        if reset and is_mixed(X):
+            frame = FrameColumns()
+            rows = frame.fit_transform(X)
+            self._frame = frame
+            vars(self).pop("feature_names_in_", None)
+            return rows
+        known = self._frame_columns()
+        if known is None or getattr(X, "columns", None) is None:
+            return X
+        return known.transform(X)
+
+    def _learn(
+        self,
+        X: object,
+        Y: object,
+        graph: NeighborGraph | None,
+        label_names: Sequence[str] | None,
+        row_names: Sequence[str] | None,
+        sample_weight: object = None,
+    ) -> None:
+        """Learn from rows; those of a frame are named by its column of identifiers, if any."""
+        names = identifiers(X) if row_names is None else row_names
+        super()._learn(X, Y, graph, label_names, names, sample_weight)
+
     def _views(self) -> FeatureViews | None:
         """Return the views that the model was fitted on; None for one matrix."""
         known: FeatureViews | None = vars(self).get("_sources")
@@ -216,6 +252,8 @@ class Blend(IncrementalEstimator):
         """Return validated features; the views of a mapping stand side by side."""
         if reset:
             vars(self).pop("_sources", None)
+            vars(self).pop("_frame", None)
+        X = self._from_frame(X, reset)
         views = self._views()
         if not isinstance(X, Mapping):
             if views is not None and getattr(X, "shape", (0, 0))[-1] != views.n_features:
@@ -229,6 +267,24 @@ class Blend(IncrementalEstimator):
         if views is None:
             raise InvalidArgumentError("X", "one matrix, as in fit", "a mapping of views")
         return views.joined(X)
+
+    def _finish_fit(self, scoring: Scoring, training: Training) -> None:
+        """Say where an approximate search would be quicker, or how good the one in use is."""
+        for view in _blend(scoring).views:
+            size, recall = view.rows.X.size, view.rows.recall
+            if recall is not None:
+                logger.info(
+                    "%s: hnsw finds %.1f %% of the nearest rows (algorithm='auto' finds all)",
+                    view.look.name,
+                    100 * recall,
+                )
+            elif self.algorithm == "auto" and not view.look.is_words and size > MANY_CELLS:
+                logger.info(
+                    "%s: each prediction reads %.1f GB; algorithm='hnsw' with vicinal[approx] is "
+                    "quicker and finds about 99 %% of the nearest rows",
+                    view.look.name,
+                    4e-9 * size,
+                )
 
     @property
     def part_names_(self) -> tuple[str, ...]:
@@ -416,7 +472,9 @@ class Blend(IncrementalEstimator):
 
     def _feature_names(self) -> Sequence[str] | None:
         """Return names of the features; with several views, the view and the number within it."""
-        views = self._views()
+        views, frame = self._views(), self._frame_columns()
+        if frame is not None:
+            return cast("Sequence[str]", frame.get_feature_names_out())
         return super()._feature_names() if views is None else views.feature_names()
 
     def _scores_without(self, x: Features, groups: Sequence[Sequence[int]]) -> Scores:
@@ -459,6 +517,7 @@ class Blend(IncrementalEstimator):
             **super().get_state(),
             "taught": np.array(ids, dtype=np.int64),
             "views": None if views is None else views.get_state(),
+            "frame": self._frame_columns(),
         }
 
     @classmethod
@@ -480,6 +539,8 @@ class Blend(IncrementalEstimator):
             if views.n_features != rows.X.shape[1]:
                 raise ModelFormatError(f"views: expected {rows.X.shape[1]} features in all")
             model._sources = views
+        if state.get("frame") is not None:
+            model._frame = read_part(state, "frame", FrameColumns)
         return model
 
 
