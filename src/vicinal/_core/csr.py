@@ -139,8 +139,9 @@ def side_by_side(blocks: Sequence[NDArray[Any] | Csr]) -> NDArray[Any] | Csr:
     """
     if len(blocks) == 1:
         return blocks[0]
-    if not any(isinstance(block, sparse.csr_array) for block in blocks):
-        return np.hstack(blocks)
+    dense = [block for block in blocks if isinstance(block, np.ndarray)]
+    if len(dense) == len(blocks):
+        return np.hstack(dense)
     rows = [block if isinstance(block, sparse.csr_array) else dense_csr(block) for block in blocks]
     if rows[0].shape[0] != 1:
         return trust(sparse.csr_array(sparse.hstack(rows, format="csr")))

@@ -106,7 +106,9 @@ def _from_parquet(file: Path, argument: str) -> NDArray[Any]:
 def _is_list_of_numbers(pa: Any, kind: Any) -> bool:
     types = pa.types
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    return is_list and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
+    if not is_list:
+        return False
+    return bool(types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
 
 
 def _stacked(column: Any, argument: str, name: str) -> NDArray[Any]:
