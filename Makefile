@@ -207,6 +207,10 @@ bench-methods: setup ## Methods against their time bars and scikit-multilearn-ng
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks.methods $(ARGS)
 
+.PHONY: bench-busy
+bench-busy: setup ## The blend beside two busy loops, at most twice its time (ARGS="Blend LabelRidge")
+	$(BIN)/python -m benchmarks.busy $(ARGS)
+
 .PHONY: bench-scale
 bench-scale: setup ## Data larger than memory, and two workers against one process (ARGS="--rows 1780000 --features 1600000")
 	$(BIN)/python -m benchmarks.scale $(ARGS)

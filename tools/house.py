@@ -22,7 +22,7 @@ REASONS = {
     "vicinal.datasets.generated": "a data source, for benchmarks and tests too",
     "vicinal.datasets.npz": "a file format",
     "vicinal.datasets.tables.table_file": "a file format",
-    "vicinal.explain.explanation_page": "an output format, loaded only when a page is written",
+    "vicinal.explanation.explanation_page": "an output format, loaded only when a page is written",
     "vicinal.gpu.kernels": "imports Triton, which runs on a GPU only",
     "vicinal.integrations.annif": "imported by Annif",
     "vicinal.persistence.encoding": "a file format: what arrays and values look like in JSON",

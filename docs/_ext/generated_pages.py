@@ -28,7 +28,7 @@ PACKAGES = (
     "vicinal.graph",
     "vicinal.methods",
     "vicinal.decision",
-    "vicinal.explain",
+    "vicinal.explanation",
     "vicinal.metrics",
     "vicinal.reduction",
     "vicinal.baselines",

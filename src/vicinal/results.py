@@ -562,19 +562,13 @@ def _full_precision() -> AbstractContextManager[object]:
 
 
 def full_text(value: object) -> str:
-    """Return ``repr(value)`` with all array elements at full precision.
-
-    Otherwise two rules with different thresholds for many labels could look the same.
-    """
+    """Return ``repr(value)`` with all array elements at full precision."""
     with _full_precision():
         return repr(value)
 
 
 def plain(value: object) -> object:
-    """Return a parameter as a JSON value that is equal exactly for equal parameters.
-
-    Arrays become a hash of their bytes; objects become their repr without the memory address.
-    """
+    """Return a parameter as a JSON value that is equal exactly for equal parameters."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, float) and not math.isfinite(value):

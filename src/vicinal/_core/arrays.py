@@ -28,10 +28,7 @@ def stack_rows(blocks: Sequence[Csr]) -> Csr:
 
 
 def is_stored(pattern: Csr, where: Csr) -> Bool:
-    """Tell for each entry stored in `where` whether `pattern` stores it too.
-
-    Both are canonical and of the same shape. Memory: 8 bytes per stored entry of either.
-    """
+    """Tell for each entry stored in `where` whether `pattern` stores it too."""
     known, asked = cell_ids(pattern), cell_ids(where)
     if len(known) == 0:
         return np.zeros(len(asked), dtype=np.bool_)

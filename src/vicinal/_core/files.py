@@ -36,10 +36,7 @@ _NOT_FOR_FOLDERS = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES, errn
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush the entries of a folder to disk, which makes a rename durable.
-
-    Does nothing if folders cannot be opened or flushed (Windows, some network drives).
-    """
+    """Flush the entries of a folder to disk, which makes a rename durable."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except PermissionError:  # Windows does not open folders
@@ -198,11 +195,7 @@ def _append(file: IO[bytes], line: bytes) -> None:
 def read_json_lines(
     path: Path, expected: str, read: Callable[[dict[str, Any]], Item]
 ) -> Iterator[Item]:
-    """Yield the result of `read` for each line of a file; nothing if there is no file.
-
-    `expected`: what a line contains, for error messages, which name path and line.
-    `read`: takes the JSON object of a line; raises ``ValueError`` if it is not as expected.
-    """
+    """Yield the result of `read` for each line of a file; nothing if there is no file."""
     if not path.exists():
         return
     *lines, rest = path.read_bytes().split(b"\n")

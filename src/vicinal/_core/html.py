@@ -35,12 +35,7 @@ def escape(text: str) -> Html:
 
 
 def element(name: str, /, *children: str | None, **attributes: str | int | bool | None) -> Html:
-    """Return an element.
-
-    `*children`: inserted in order; escaped unless they are :class:`Html`; None is ignored.
-    `**attributes`: underscores stand for hyphens, one at the end is dropped (``class_``). True
-    gives an attribute without a value; False and None omit it.
-    """
+    """Return an element."""
     start = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in VOID:
         return Html(f"<{name}{start}>")

@@ -25,13 +25,7 @@ from vicinal.errors import InvalidArgumentError
 
 
 def check_indicator(Y: object, name: str = "Y") -> Csr:
-    """Return the label indicator `Y` as canonical CSR: int32 ones, sorted rows, no stored zeros.
-
-    `Y`: values 0 and 1 as bool, integer or float. Stored zeros are zeros.
-    `name`: name of the argument in error messages.
-
-    Memory: 8 bytes per label of a row, whatever L is. The caller's arrays are never changed.
-    """
+    """Return the label indicator `Y` as canonical CSR: int32 ones, sorted rows, no stored zeros."""
     if isinstance(Y, np.matrix):
         raise InvalidArgumentError(name, "an ndarray or a sparse array", "numpy.matrix")
     ones = _sparse_ones(Y, name) if sparse.issparse(Y) else _dense_ones(Y, name)
@@ -90,15 +84,7 @@ COLLECTIONS = (list, tuple, set, frozenset)
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """A label indicator with its names, and the type of array that ``predict`` returns.
-
-    `matrix`: canonical indicator.
-    `names`: one per label; ``"0"``, ``"1"``, … if the caller gave none.
-    `kind`: what ``predict`` returns: an ndarray if labels were an ndarray or a data frame, CSR if
-    they were sparse or names, one value per row if they were one-dimensional.
-    `dtype`: the number type that ``predict`` returns: that of the indicator, int32 for names,
-    float64 for float types that SciPy or saved models do not support.
-    """
+    """A label indicator with its names, and the type of array that ``predict`` returns."""
 
     matrix: Csr
     names: tuple[str, ...]
@@ -109,11 +95,7 @@ class Labels:
 def read_labels(
     Y: object, n_rows: int, label_names: Sequence[str] | None = None, name: str = "Y"
 ) -> Labels:
-    """Return the labels of `n_rows` rows, given in any supported form.
-
-    `label_names` name the columns of an indicator; for rows of names, they state the order of the
-    labels and may include further labels.
-    """
+    """Return the labels of `n_rows` rows, given in any supported form."""
     labels = _any_labels(Y, n_rows, label_names, name)
     if not labels.names:
         raise InvalidArgumentError(name, "at least one label", f"shape {labels.matrix.shape}")
@@ -155,10 +137,7 @@ def _any_labels(
 def extended_labels(
     known: Labels, Y: object, n_rows: int, label_names: Sequence[str] | None = None
 ) -> Labels:
-    """Return the labels of known rows and of `n_rows` further ones; new names come last.
-
-    If `Y` has no names, its columns are those of the known labels.
-    """
+    """Return the labels of known rows and of `n_rows` further ones; new names come last."""
     moved, names = further_labels(known.names, Y, n_rows, label_names)
     stacked = with_rows(widened(known.matrix, len(names)), moved)
     return Labels(stacked, names, known.kind, known.dtype)
@@ -221,10 +200,7 @@ def indicator_of(rows: Iterable[Collection[str]], names: Sequence[str], name: st
 
 
 def listed(Y: object) -> object:
-    """Return a column of label-name collections (a Series, an array of lists) as a list.
-
-    Anything else is returned unchanged.
-    """
+    """Return a column of label-name collections (a Series, an array of lists) as a list."""
     if isinstance(Y, list | tuple) or len(getattr(Y, "shape", ())) != 1 or sparse.issparse(Y):
         return Y
     column = cast("Any", Y)

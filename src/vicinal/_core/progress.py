@@ -62,10 +62,7 @@ def shown(show: bool = True) -> Iterator[None]:
 
 @contextmanager
 def part(description: str, total: float | None = None) -> Iterator[Advance]:
-    """Report a part of the work; the returned function advances its bar.
-
-    `total`: total amount of work; None if unknown.
-    """
+    """Report a part of the work; the returned function advances its bar."""
     bars = _bars.get()
     if bars is None:
         yield unseen
@@ -78,10 +75,7 @@ def part(description: str, total: float | None = None) -> Iterator[Advance]:
 
 
 def blocks(n_rows: int, most: int, description: str) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of blocks of rows of limited size; smaller blocks with a progress bar.
-
-    For work whose result does not depend on the blocks.
-    """
+    """Yield the bounds of blocks of rows of limited size; smaller blocks with a progress bar."""
     step = min(most, max(FEWEST_ROWS, n_rows // 100)) if is_seen() else most
     with part(description, n_rows) as advance:
         for start in range(0, n_rows, step):

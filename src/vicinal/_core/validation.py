@@ -102,11 +102,7 @@ def _not_finite(matrix: Features, name: str) -> InvalidArgumentError:
 
 
 def read_features(estimator: Any, X: object, *, reset: bool, at_least: int = 1) -> Features:
-    """Return what a user passed as `X`; its columns are stored (`reset`) or compared.
-
-    scikit-learn compares the names and the number of columns, so that users see its familiar
-    messages; :func:`check_features` checks the values.
-    """
+    """Return what a user passed as `X`; its columns are stored (`reset`) or compared."""
     from sklearn.utils.validation import validate_data
 
     check_readable(X)
@@ -139,10 +135,7 @@ def _dense(X: object, name: str) -> NDArray[Any]:
 
 
 def check_readable(X: object, name: str = "X") -> None:
-    """Raise for input that scikit-learn's own checks would accept but that must not be used.
-
-    That is texts, inconsistent sparse arrays, and column names that UTF-8 cannot encode.
-    """
+    """Raise for input that scikit-learn's own checks would accept but that must not be used."""
     check_sparse_structure(X, name)
     if _is_text(X):
         hint = "put a TextVectorizer in front: make_pipeline(TextVectorizer(), Blend())"
@@ -247,10 +240,7 @@ def canonical_csr(X: object, name: str = "X") -> Csr:
 
 
 def sound_csr(X: object, name: str) -> Csr:
-    """Return sparse `X` as CSR that native code can read safely, without canonicalising it.
-
-    Unused entries at the end of SciPy's arrays are cut off, and arrays are aligned.
-    """
+    """Return sparse `X` as CSR that native code can read safely, without canonicalising it."""
     shared = shared_csr(X)
     if shared is not None:
         return shared

@@ -76,10 +76,7 @@ def signs(Y: Csr) -> Float:
 
 
 def signed_distribution(targets: Float, scores: Float, row_weights: Float) -> Float:
-    """Return Y · D: the weight of each cell, with the sign of its target.
-
-    A row of weight w stands for w equal rows, whose cells are added up.
-    """
+    """Return Y · D: the weight of each cell, with the sign of its target."""
     loss = -targets * scores
     weights = np.exp(loss - loss.max())
     weights /= exact_total(weights, row_weights)
@@ -119,11 +116,7 @@ def half_logistic(scores: Float) -> Float:
 
 @dataclass(frozen=True)
 class FeatureSplit:
-    """A split of the rows by a threshold on one feature.
-
-    `z`: 2 Σ √(W₊W₋) over the two sides and the labels.
-    `threshold`: midway between the two adjacent values of the rows being split.
-    """
+    """A split of the rows by a threshold on one feature."""
 
     z: float
     feature: int

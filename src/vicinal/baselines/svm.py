@@ -69,10 +69,7 @@ KERNEL_LIMIT = 2**28
 
 @dataclass(frozen=True)
 class Kernel:
-    """(γ x·x' + coef0)^degree, or exp(−γ ‖x − x'‖²).
-
-    `kind`: ``"linear"`` is the polynomial of degree 1.
-    """
+    """(γ x·x' + coef0)^degree, or exp(−γ ‖x − x'‖²)."""
 
     kind: str
     degree: int

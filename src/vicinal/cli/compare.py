@@ -340,13 +340,7 @@ def _content(X: Any) -> object:
 def candidates(
     methods: Sequence[str], settings: Mapping[str, object], neighbors: Sequence[int] = ()
 ) -> dict[str, Any]:
-    """Return the estimators to compare, by their names in tables.
-
-    `methods`: names of methods and baselines, or ``module:Class``.
-    `settings`: values by ``method.parameter``, or by ``parameter`` for every method that has it.
-    `neighbors`: compare each method with each of these numbers of neighbours; if empty, with its
-    default.
-    """
+    """Return the estimators to compare, by their names in tables."""
     from vicinal.cli.settings import make_estimator
     from vicinal.methods.registry import find_method, method_of
 
@@ -427,10 +421,7 @@ STEPS = ("search", "fit", "predict")
 
 
 def ranking_table(found: "Ranking", seconds: Mapping[str, Mapping[str, float]]) -> Table:
-    """Return a table of data sets × methods by mean rank, with the best values in bold.
-
-    If the terminal is too narrow for one column per method, methods are rows instead.
-    """
+    """Return a table of data sets × methods by mean rank, with the best values in bold."""
     from vicinal.report.comparison_details import metric_title
 
     if sum(len(name) + 3 for name in ("mean rank", *found.methods)) > out.width:

@@ -135,10 +135,7 @@ def table_steps(reading: Reading, table: TableChoice, preprocess: str) -> list[t
 
 
 def reading_for(model: Any) -> Reading | None:
-    """Return how a model's training table was read; None if it was not trained on a table.
-
-    A model trained on another file with named features reads their columns from a table.
-    """
+    """Return how a model's training table was read; None if it was not trained on a table."""
     reading: Reading | None = getattr(model, "reading_", None)
     columns: tuple[str, ...] | None = getattr(model, "columns_", None)
     if reading is None and columns is not None:
@@ -148,14 +145,7 @@ def reading_for(model: Any) -> Reading | None:
 
 @dataclass(frozen=True)
 class Source:
-    """Rows for a model, with their labels if the file has any.
-
-    `name`: the name of the data in tables.
-    `X`: features, or a list of texts.
-    `Y`: label indicator; None if the file has no labels.
-    `columns`: names of the features; None for texts, and for files without feature names.
-    `reading`: how a table was read; None for other files.
-    """
+    """Rows for a model, with their labels if the file has any."""
 
     name: str
     X: object
@@ -327,10 +317,7 @@ def whole_dataset(data: str, table: TableChoice) -> Dataset:
 def features_source(
     data: str, rows: str, auto: str, table: TableChoice, *, unlabelled: bool = False
 ) -> Source:
-    """Return rows with features: all, or one part of a data set's train/test split.
-
-    `unlabelled`: whether a file may have no labels.
-    """
+    """Return rows with features: all, or one part of a data set's train/test split."""
     options = {} if known(data) else file_options(table)
     if unlabelled and not known(data):
         options["unlabelled"] = True
@@ -409,11 +396,7 @@ BLOCK_ROWS = 4096
 
 @dataclass(frozen=True)
 class SourceBlocks:
-    """Rows that come in blocks.
-
-    `name`: what to call the data in a table.
-    `blocks`: returns the blocks from the first: sources that are alike but for their rows.
-    """
+    """Rows that come in blocks."""
 
     name: str
     blocks: Callable[[], Iterator[Source]]

@@ -222,11 +222,7 @@ def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def import_modules(modules: Sequence[str] | None, methods: Sequence[str] = ()) -> None:
-    """Import modules; the current folder is searched last, so that it hides no other module.
-
-    `modules`: the modules of ``--import``.
-    `methods`: names of methods; the module of ``module:Class`` may be in the current folder too.
-    """
+    """Import modules; the current folder is searched last, so that it hides no other module."""
     here = str(Path.cwd())
     if (modules or any(":" in method for method in methods)) and here not in sys.path:
         sys.path.append(here)

@@ -72,15 +72,7 @@ class Constants:
 
 @dataclass(frozen=True)
 class Workload:
-    """The rows to search and the number of queries.
-
-    `entries`: mean number of non-zero features per row, and per query.
-    `features`: number of features.
-    `labels`: number of labels, which determines the memory of a model.
-    `neighbors`: k.
-    `queries`: number of queries in addition to the leave-one-out graph.
-    `value_bytes`: 4 for float32, 8 for float64.
-    """
+    """The rows to search and the number of queries."""
 
     rows: float
     entries: float
@@ -104,11 +96,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Machines:
-    """The machines that are available.
-
-    `build_gb` is the `max_memory` of :meth:`vicinal.index.SegmentedIndex.build`: the more, the
-    larger the ranges of rows that have postings of their own.
-    """
+    """The machines that are available."""
 
     workers: int | None = None
     cores: int = 16
@@ -126,11 +114,7 @@ class Machines:
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """Estimated resources; seconds are wall-clock time with all workers in parallel.
-
-    Rows and postings are written by one machine: all its cores build postings, one core and the
-    disk do the rest.
-    """
+    """Estimated resources; seconds are wall-clock time with all workers in parallel."""
 
     disk_gb: float
     postings_gb: float

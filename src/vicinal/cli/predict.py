@@ -79,10 +79,7 @@ def predict(
 
 
 def shown_names(model: "Model", table: TableChoice) -> dict[str, str] | None:
-    """Return the names of the model's labels by identifier; None without a vocabulary.
-
-    The names are in the language of ``--names-in``, else of the model's texts, else in any.
-    """
+    """Return the names of the model's labels by identifier; None without a vocabulary."""
     from vicinal.datasets.vocabulary import read_vocabulary
     from vicinal.methods.pipeline import estimator_of
 
@@ -113,10 +110,7 @@ def _answers(
 
 
 class Prediction(NamedTuple):
-    """The prediction of one row.
-
-    ``scores`` lists the best labels first, then the predicted labels that are not among them.
-    """
+    """The prediction of one row."""
 
     row: str | int
     labels: list[str]
@@ -165,10 +159,7 @@ def predictions(
     top: int,
     start: int = 0,
 ) -> Iterator[Prediction]:
-    """Yield the prediction of each row, with the scores of its labels and of the `top` best.
-
-    `names` are the names of these rows; without names, the first row has number `start`.
-    """
+    """Yield the prediction of each row, with the scores of its labels and of the `top` best."""
     from vicinal.methods._formulas import cells
 
     decided = estimator.decide(scores)

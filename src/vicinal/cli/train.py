@@ -128,10 +128,7 @@ def _training_rows(
     estimator: Any,
     max_memory: float,
 ) -> "tuple[Source, list[tuple[str, Any]], SegmentedIndex | None]":
-    """Return the training rows and the preprocessing steps; with a folder, rows are streamed.
-
-    The third result is the index of streamed rows.
-    """
+    """Return the training rows and the preprocessing steps; with a folder, rows are streamed."""
     from vicinal.cli.data_source import training_source
 
     if folder is None:
@@ -143,11 +140,7 @@ def _training_rows(
 
 @contextmanager
 def searching(estimator: Any, rows: "SegmentedIndex | None", cluster: str | None) -> Iterator[None]:
-    """Make an estimator search as the options say, inside the ``with`` block.
-
-    `rows`: streamed rows; None if the rows are in memory.
-    `cluster`: address of a Dask scheduler.
-    """
+    """Make an estimator search as the options say, inside the ``with`` block."""
     from vicinal.index import SegmentedAlgorithm
 
     if (cluster is not None or rows is not None) and "algorithm" not in estimator.get_params():

@@ -154,11 +154,7 @@ def _write(
     plots: Path | None,
     save: Path | None,
 ) -> Path | None:
-    """Write the table, the plots and the model, if their options are given.
-
-    An interrupted run never replaces a model: its best model so far is saved beside it. Returns
-    where the model was saved.
-    """
+    """Write the table, the plots and the model, if their options are given."""
     from vicinal.cli.predict import save_named
 
     if table is not None:

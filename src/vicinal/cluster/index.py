@@ -69,10 +69,7 @@ def query_blocks(n_queries: int, at_once: int, most: int) -> Iterator[tuple[int,
 
 @dataclass(frozen=True)
 class Shard:
-    """Rows that are searched together; they have the places from `first` on.
-
-    `stored_bytes`: the size of their postings on disk; 0 where workers build them.
-    """
+    """Rows that are searched together; they have the places from `first` on."""
 
     rows: FileRows | Future
     first: int
@@ -82,14 +79,7 @@ class Shard:
 
 @dataclass(frozen=True, eq=False)
 class ShardSource:
-    """All rows of a cluster index.
-
-    `shards`: by place.
-    `ids`: the id of the row at each place; None where it is the place.
-    `removed`: places of removed rows.
-    `metric`: that of the folder.
-    `mapped`: all rows, mapped from the folder, where they lie in one piece.
-    """
+    """All rows of a cluster index."""
 
     shards: tuple[Shard, ...]
     n_features: int
@@ -436,10 +426,7 @@ class ClusterIndex:
 
 
 def _groups(shards: Sequence[Shard], max_memory: int) -> list[list[Shard]]:
-    """Return shards that one task searches: neighbours whose stored postings a worker can hold.
-
-    A shard whose postings are built by workers is a group of its own.
-    """
+    """Return shards that one task searches: neighbours whose stored postings a worker can hold."""
     groups: list[list[Shard]] = []
     for shard in shards:
         last = groups[-1] if groups else []

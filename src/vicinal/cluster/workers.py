@@ -136,10 +136,7 @@ def search_files(
     own_first: int | None,
     search: RangeSearch,
 ) -> Found:
-    """Search rows of folders, each with the place of its first row; a pure task.
-
-    `queries` may be rows of a folder too; `own_first` is then the place of the first of them.
-    """
+    """Search rows of folders, each with the place of its first row; a pure task."""
     parts = [RowRange(_WORKER.run(each), each.start, each.stop, first) for each, first in rows]
     asked, own = _queries(queries, own_first)
     return _WORKER.search(parts, search, asked, own)

@@ -47,10 +47,7 @@ SPLIT = "split"
 
 
 def fold_splits(dataset: ComparedData, folds: FoldsArgument, seed: int | None) -> list[Split]:
-    """Return the training and test rows of each fold.
-
-    A number of folds gives stratified folds (:class:`vicinal.selection.IterativeStratification`).
-    """
+    """Return the training and test rows of each fold."""
     if is_custom(folds):
         rows = np.empty((dataset.Y.shape[0], 0))
         return read_splits(folds, rows, dataset.Y, seed)
@@ -151,10 +148,7 @@ def is_current(
     metrics: Iterable[str],
     provenance: Mapping[str, str],
 ) -> bool:
-    """Tell whether running again would give the stored result.
-
-    It must have the same data, settings and version, and contain all requested metrics.
-    """
+    """Tell whether running again would give the stored result."""
     scored = known.note != NO_SCORES
     wanted = [name for name in metrics if scored or metric_info(name).needs == "labels"]
     return (
@@ -352,10 +346,7 @@ class Experiment:
         self.found[at.data, candidate.name, at.seed] = result
 
     def _settings(self, at: Run, candidate: Candidate) -> dict[str, object]:
-        """Return everything a result depends on other than data, folds and seed.
-
-        ``preprocess`` is what was asked for; ``steps`` is what it means for this data set.
-        """
+        """Return everything a result depends on other than data, folds and seed."""
         own = {"folds": folds_text(self.folds)} if is_custom(self.folds) else {}
         steps = [plain(step) for _, step in at.dataset.preprocessing(self.preprocess)]
         asked = {"preprocess": plain(self.preprocess), "steps": steps}

@@ -37,10 +37,7 @@ from vicinal.errors import InvalidArgumentError, warn_user
 
 
 def groups_within(mean_ranks: Mapping[str, float], apart: float) -> tuple[tuple[str, ...], ...]:
-    """Return the largest groups whose mean ranks all lie less than `apart` from each other.
-
-    A method that differs from all others is in no group.
-    """
+    """Return the largest groups whose mean ranks all lie less than `apart` from each other."""
     names = sorted(mean_ranks, key=lambda name: mean_ranks[name])
     ranks = [mean_ranks[name] for name in names]
     groups = []

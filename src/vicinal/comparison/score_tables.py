@@ -197,11 +197,7 @@ def one_experiment(results: Iterable[Result]) -> list[Result]:
 
 
 def paired(results: Iterable[Result]) -> list[Result]:
-    """Return the results of one experiment for seeds that all methods have on a data set.
-
-    An interrupted comparison may lack some results, and means over different folds are not
-    comparable.
-    """
+    """Return the results of one experiment for seeds that all methods have on a data set."""
     kept = one_experiment(results)
     seeds: dict[str, dict[str, set[int | None]]] = {}
     for each in kept:

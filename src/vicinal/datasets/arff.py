@@ -331,10 +331,7 @@ def _plan(arff: ArffFile, roles: list[_Role]) -> ArffPlan:
 
 
 def arff_lines(dataset: Dataset, relation: str, labels_first: bool) -> Iterator[str]:
-    """Yield the lines of an ARFF file with numeric features and labels {0,1}.
-
-    Rows are written in sparse notation if the features are sparse.
-    """
+    """Yield the lines of an ARFF file with numeric features and labels {0,1}."""
     features = [f"@attribute {quoted(name)} numeric\n" for name in dataset.feature_names]
     labels = [f"@attribute {quoted(name)} {{0,1}}\n" for name in dataset.label_names]
     yield f"@relation {quoted(relation)}\n\n"
@@ -424,11 +421,7 @@ def _label_count(arff: ArffFile, unlabelled: bool) -> int:
 
 
 def write_meka(dataset: Dataset, arff: FilePath, *, labels_first: bool = True) -> None:
-    """Write an ARFF file whose relation name contains ``-C n`` (``-C -n`` if labels are last).
-
-    Features are written as numeric attributes, without loss of precision. Row names and the split
-    are not written.
-    """
+    """Write an ARFF file whose relation name contains ``-C n`` (``-C -n`` if labels are last)."""
     check_attribute_names(dataset)
     name = re.sub(r"\.arff$", "", bare_name(arff), flags=re.IGNORECASE).replace("-C", "-c")
     count = dataset.n_labels if labels_first else -dataset.n_labels

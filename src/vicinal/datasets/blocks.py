@@ -126,10 +126,7 @@ def text_chunks(
     encoding: str = "utf-8-sig",
     chunk_rows: int = CHUNK_ROWS,
 ) -> Iterator[TextChunk]:
-    r"""Yield the texts and labels of a table: JSON lines, CSV, TSV or Parquet.
-
-    Memory: the rows of one chunk. Nothing is guessed from the content of the file.
-    """
+    r"""Yield the texts and labels of a table: JSON lines, CSV, TSV or Parquet."""
     check_integer("chunk_rows", chunk_rows, low=1)
     ending = table_ending(path)
     delimiter = delimiter or DELIMITERS.get(ending)

@@ -70,10 +70,7 @@ def open_data(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
 
 @contextmanager
 def open_stream(path: FilePath) -> Iterator[BinaryIO]:
-    """Open a file as a stream, unpacked if it is gzip, bzip2 or xz.
-
-    Reading a damaged archive raises :class:`DataFormatError`. The unpacked size is not limited.
-    """
+    """Open a file as a stream, unpacked if it is gzip, bzip2 or xz."""
     path = Path(path)
     with _open_regular(path) as raw:
         packing = _packing(path, raw)

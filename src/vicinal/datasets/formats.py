@@ -101,10 +101,7 @@ def read_file(
 
 
 def file_format_of(path: FilePath, options: Mapping[str, Any]) -> str:
-    """Return the format to read a file in: the one given, that of its ending, or MEKA's.
-
-    An ARFF file is Mulan's where an XML file of its labels is given or stands beside it.
-    """
+    """Return the format to read a file in: the one given, that of its ending, or MEKA's."""
     given = options.get("file_format")
     if given is not None:
         return check_option("file_format", given, READERS)

@@ -46,10 +46,7 @@ def generated_dataset(
     labels_per_row: float,
     seed: int = 1,
 ) -> Dataset:
-    """Return a data set of a given shape whose first rows are the training rows.
-
-    For measuring time and memory only: the labels are independent of the features.
-    """
+    """Return a data set of a given shape whose first rows are the training rows."""
     n_rows = n_train + n_test
     X = zipf_rows(n_rows, n_features, seed, features_per_row)
     Y = zipf_rows(n_rows, n_labels, seed + 1, labels_per_row)

@@ -90,10 +90,7 @@ def read_texts(
 
 
 def text_blocks(path: FilePath, block_rows: int, *, encoding: str | None = None) -> Iterator[Texts]:
-    r"""Yield the texts of a file that has one per line, some at a time.
-
-    The texts are those of :func:`read_texts`. Memory: one block.
-    """
+    r"""Yield the texts of a file that has one per line, some at a time."""
     file = TableFile(Path(path), str(path), None)
     found = find_encoding(file.pieces, path, encoding)
     with file.open_text(found, None) as lines:

@@ -124,10 +124,7 @@ def number_texts(values: NDArray[Any]) -> list[str]:
 
 
 def sparse_rows(dataset: Dataset) -> Iterator[tuple[list[int], list[int], list[str]]]:
-    """Yield, for each row, label ids, feature ids and the features' values as text.
-
-    Only one row at a time is converted.
-    """
+    """Yield, for each row, label ids, feature ids and the features' values as text."""
     X, Y = dataset.X, dataset.Y
     for row in range(dataset.n_rows):
         labels = Y.indices[Y.indptr[row] : Y.indptr[row + 1]].tolist()
@@ -197,11 +194,7 @@ def write_xc(
     labels: FilePath | None = None,
     features: FilePath | None = None,
 ) -> None:
-    """Write rows ``label,label feature:value …``, and the names to two further files.
-
-    Values are written without loss of precision. Row names and the split are not written. `labels`
-    and `features` are the files of names, by default ``…-labels.txt`` and ``…-features.txt``.
-    """
+    """Write rows ``label,label feature:value …``, and the names to two further files."""
     beside = Path(path)
     write_names(labels or beside.with_name(f"{_stem(path)}-labels.txt"), dataset.label_names)
     write_names(features or beside.with_name(f"{_stem(path)}-features.txt"), dataset.feature_names)

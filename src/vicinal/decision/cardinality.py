@@ -116,10 +116,7 @@ def _merged(parts: list[tuple[Float, Int | Float]]) -> tuple[Float, Int | Float]
 
 
 class CellsAbove:
-    """The number of cells above each of several thresholds.
-
-    `thresholds`: ascending.
-    """
+    """The number of cells above each of several thresholds."""
 
     def __init__(self, thresholds: Float) -> None:
         self._thresholds = thresholds

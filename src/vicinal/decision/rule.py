@@ -104,10 +104,7 @@ def fit_weighted(
 
 
 def fit_blocks(rule: Decision, blocks: Iterable[Scores], Y: Csr) -> FittedDecision:
-    """Fit a rule on scores given in blocks of rows; they are concatenated only if it requires that.
-
-    If the rule needs no scores, the blocks are never computed.
-    """
+    """Fit a rule on scores in blocks of rows, concatenated only if it requires that."""
     if _takes_blocks(rule):
         return rule.fit_blocks(blocks, Y)
     if not needs_of(rule).needs_scores:

@@ -26,11 +26,7 @@ from vicinal.gpu.search import DenseSearch, Graph, as_arrays, on_device
 
 @dataclass(frozen=True, eq=False)
 class LabelLists:
-    """The labels of the rows on a device.
-
-    `starts`, `lengths`: start and number of the labels of each row.
-    `indices`: the concatenated labels of all rows, ascending within a row.
-    """
+    """The labels of the rows on a device."""
 
     starts: Tensor
     lengths: Tensor
@@ -69,10 +65,7 @@ class LabelLists:
         return rows.repeat_interleave(self.lengths) * self.n_labels + self.indices
 
     def cells_of_neighbors(self, ids: Tensor) -> Tensor:
-        """Return row × labels + label of each label of each neighbour of each row.
-
-        `ids` has shape (n, k), −1 for none.
-        """
+        """Return row × labels + label of each label of each neighbour of each row."""
         rows = torch.arange(len(ids), device=ids.device)[:, None].expand(ids.shape)
         near = ids.reshape(-1)
         lengths = torch.where(near < 0, 0, self.lengths[near])
@@ -87,14 +80,7 @@ class LabelLists:
 
 
 def tally(labels: LabelLists, truth: Tensor, ids: Tensor, width: int) -> Tensor:
-    """Tabulate the votes of neighbours by true value, label and number of votes.
-
-    `truth`: ``labels.cells()``, which does not change with the neighbours.
-    `ids`: neighbours of the same rows.
-    `width`: 1 + the maximum number of votes.
-
-    Returns: the number of rows without, and with, each label that have each number of votes for it.
-    """
+    """Tabulate the votes of neighbours by true value, label and number of votes."""
     cells, votes = _counted(labels.cells_of_neighbors(ids).sort().values)
     carries = _contains(truth, cells)
     n_labels = labels.n_labels

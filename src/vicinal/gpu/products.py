@@ -44,11 +44,7 @@ FLOAT16_ROOM = 2.0**15
 
 @dataclass(frozen=True, eq=False)
 class GpuRows:
-    """Rows ready for products.
-
-    `sizes`, `biases`: the factor of the error bound, and the term subtracted from a product.
-    `scale`: a power of two.
-    """
+    """Rows ready for products."""
 
     rows: Tensor
     sizes: Tensor
@@ -234,10 +230,7 @@ class PossibleNeighbors(NamedTuple):
     outside: Tensor
 
     def certain(self, real: Tensor, k: int) -> Tensor:
-        """Return for which queries the k nearest are certain; `real` marks actual candidates.
-
-        They are certain if k candidates are above all other rows, or if there are no other rows.
-        """
+        """Return for which queries the k nearest are certain; `real` marks actual candidates."""
         above = real & (self.low > self.outside[:, None])
         return (above.sum(dim=1) >= k) | self.outside.isneginf()
 

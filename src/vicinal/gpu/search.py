@@ -240,10 +240,7 @@ def _grid(n_queries: int, n_tiles: int) -> tuple[tuple[int, int], int]:
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """The sort keys of rows (smaller is nearer); NaN exactly for rows that are not candidates.
-
-    `distance`: a distance that the compiled core also supports.
-    """
+    """The sort keys of rows (smaller is nearer); NaN exactly for rows that are not candidates."""
 
     X: Tensor
     distance: Distance

@@ -120,10 +120,7 @@ class RowParts(ABC, Generic[Part]):
         return np.concatenate([np.zeros(0, dtype=np.int32), *(part.ids for part in self.parts)])
 
     def ids_at(self, places: Int32) -> Int32:
-        """Return the ids of the rows at `places`, −1 where there is none.
-
-        For few places the parts are looked up one by one, without an array of all ids.
-        """
+        """Return the ids of the rows at `places`, −1 where there is none."""
         if self.count == self.n_ids:
             return places
         if places.size > self.count // 16:

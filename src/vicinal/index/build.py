@@ -18,10 +18,7 @@ from vicinal.index.segmented import SegmentedAlgorithm
 
 
 def exact_index(X: object, metric: str, n_jobs: int | None = None) -> Index:
-    """Return an exact index over the rows of `X`: inverted if `X` is sparse, otherwise dense.
-
-    A distance that the compiled core does not support is searched by its definition.
-    """
+    """Return an exact index over the rows of `X`: inverted if `X` is sparse, otherwise dense."""
     if get_distance(metric).native_code is None:
         return ReferenceIndex(X, metric)
     if sparse.issparse(X):

@@ -150,11 +150,7 @@ class PostingsCache:
 
 @dataclass(frozen=True, eq=False)
 class RunVersion(RowParts[RowRun]):
-    """An immutable version of the runs; changes create a new version, so running searches are safe.
-
-    `n_ids`: number of ids assigned so far.
-    `range_entries`: maximum number of entries in a range of rows.
-    """
+    """An immutable version of the runs, so that changes do not disturb running searches."""
 
     runs: tuple[RowRun, ...]
     n_ids: int

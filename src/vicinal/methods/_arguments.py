@@ -60,10 +60,7 @@ NEIGHBOR_PLACES = (
 
 
 def check_sample_weight(sample_weight: object, n_rows: int) -> Float | None:
-    """Return the weights as float64, one per row; None where none are given.
-
-    A row of weight *w* counts as *w* equal rows, and one of weight 0 as if it were not there.
-    """
+    """Return the weights as float64, one per row; None where none are given."""
     if sample_weight is None:
         return None
     try:

@@ -3,7 +3,7 @@
 :mod:`vicinal._core.posterior` computes posteriors from these tables.
 
 ``scoring.explain(graph, labels, X)`` takes the graph (and features) of one query and returns a
-:class:`~vicinal.explain.Breakdown` per label, in the symbols of the method's formulas.
+:class:`~vicinal.explanation.Breakdown` per label, in the symbols of the method's formulas.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ from vicinal._core.validation import as_csr, csr_parts
 from vicinal._native import SparseMatrix, column_search, row_sums
 from vicinal.distances import COSINE
 from vicinal.errors import InvalidArgumentError
-from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.methods.training import Scoring
 from vicinal.scores import Scores

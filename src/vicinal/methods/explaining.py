@@ -13,7 +13,7 @@ from vicinal._core.progress import blocks
 from vicinal._core.threads import using_threads
 from vicinal._core.validation import as_csr
 from vicinal.errors import InvalidArgumentError
-from vicinal.explain import (
+from vicinal.explanation import (
     Breakdown,
     Explanation,
     Explanations,
@@ -180,10 +180,7 @@ class ExplainedRow:
 
 
 def _highlights(parts: list[Part], neighbors: list[Neighbor]) -> list[Part]:
-    """Return the features of the row by how much they contribute, largest first.
-
-    A neighbour's share is divided among the features that it has in common with the row.
-    """
+    """Return the features of the row by how much they contribute, largest first."""
     weights: dict[int, float] = {}
     names: dict[int, str] = {}
     shared = {neighbor.id: neighbor.shared for neighbor in neighbors}
@@ -334,7 +331,7 @@ class Explainable:
         Returns
         -------
         Explanations
-            One :class:`vicinal.explain.Explanation` per row. In each label's explanation
+            One :class:`vicinal.explanation.Explanation` per row. In each label's explanation
             ``base + Σ share = value``.
 
         Notes
@@ -377,10 +374,7 @@ class Explainable:
         return names
 
     def _scores_without(self, x: Features, groups: Sequence[Sequence[int]]) -> Scores | None:
-        """Return the scores of a row without each group of training rows, by place.
-
-        None for methods whose scores follow from the graph alone.
-        """
+        """Return the scores of a row without each group of training rows, by place."""
         return None
 
     def _explain_scores(

@@ -379,10 +379,7 @@ Fitted = TypeVar("Fitted", bound="NeighborEstimator")
 
 
 def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
-    """Return the state that :func:`restore_estimator` needs, without the index.
-
-    The index is built again from `X` when the model is loaded.
-    """
+    """Return the state that :func:`restore_estimator` needs, without the index."""
     version = model._fitted().as_fitted
     return {
         "params": plain_parameters(model),
@@ -410,10 +407,7 @@ def plain_parameters(model: "NeighborEstimator") -> dict[str, State]:
 
 
 def _saved(value: Any) -> State:
-    """Return a parameter as a value that can be saved: array-likes become arrays.
-
-    A random generator becomes None, because a fitted model does not need its state.
-    """
+    """Return a parameter as a value that can be saved: array-likes become arrays."""
     if isinstance(value, np.random.Generator | np.random.RandomState):
         return None
     if sparse.issparse(value):

@@ -23,10 +23,7 @@ from vicinal.scores import DENSE_LIMIT, Scores
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """The rows that a method is trained on, and the held-out rows that it is tested on.
-
-    Tuning, comparisons, benchmarks and the reproduction of the papers all use this class.
-    """
+    """The rows that a method is trained on, and the held-out rows that it is tested on."""
 
     training: Training
     graph: NeighborGraph
@@ -51,10 +48,7 @@ class Fold:
 
 @runtime_checkable
 class Decider(Protocol):
-    """An estimator, such as vicinal's own, that separates scoring from deciding.
-
-    It also accepts sparse labels.
-    """
+    """An estimator, such as vicinal's own, that separates scoring from deciding."""
 
     def scores(self, X: object) -> Scores:
         """Return the scores of every row and label."""
@@ -148,10 +142,7 @@ class SharedSweepScoring(SweepScoring, Protocol):
 def sweep_together(
     models: Sequence["NeighborEstimator"], fold: Fold, ks: Sequence[int], with_training: bool
 ) -> Iterator[list[FoldScores]]:
-    """Yield the scores of :func:`sweep_scores` of several models of one method, for each k.
-
-    They are computed in one pass if the scorings of the method support it.
-    """
+    """Yield the scores of :func:`sweep_scores` of several models of one method, for each k."""
     if len(models) == 1:
         yield from ([scores] for scores in sweep_scores(models[0], fold, ks, with_training))
         return
@@ -197,10 +188,7 @@ def score_states(
 def learned_at_each(
     model: "NeighborEstimator", training: Training, ks: Sequence[int]
 ) -> Iterable[Scoring]:
-    """Return what a method learns for each k, by its own sweep or by one fit per k.
-
-    An inherited ``_sweep`` is used only if the class inherits ``_fit_scoring`` as well.
-    """
+    """Return what a method learns for each k, by its own sweep or by one fit per k."""
     for kind in type(model).__mro__:
         if "_sweep" in vars(kind):
             return model._sweep(training, ks)

@@ -47,7 +47,7 @@ from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr
 from vicinal.decision import Threshold
 from vicinal.errors import InvalidArgumentError, ModelFormatError, warn_user
-from vicinal.explain.breakdown import Breakdown, Terms, linear_breakdown
+from vicinal.explanation.breakdown import Breakdown, Terms, linear_breakdown
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.methods._formulas import neighbor_places
 from vicinal.methods.fold import votes_at_each_k
@@ -210,35 +210,8 @@ LARGE = 2**27
 class IBLRScoring(FieldState, EveryLabel):
     r"""The weights of the regressions.
 
-    Parameters
-    ----------
-    k : int
-        Number of neighbours.
-    augment : bool
-        Whether the features of a row follow the shares (IBLR-ML+).
-    weights : ndarray of float64, shape (L, L) or (L + m, L)
-        :math:`\alpha_{jl}`, one column per label; 0 for a label that all or no rows carry.
-    intercepts : ndarray of float64, shape (L,)
-        :math:`b_l`.
-    Y : csr_array of int32, shape (n, L)
-        Training labels.
-
-    Notes
-    -----
     Memory: 8 bytes per weight, which grows with the square of L. Every label has a weight for every
     other, so scores are dense (:mod:`vicinal.methods.training`).
-
-    Examples
-    --------
-    Rows in pairs of neighbours; a neighbour with the label is right three times in four, one
-    without it always. Without a penalty the probabilities are those shares:
-
-    >>> Y = sparse.csr_array(np.array([[1], [1], [1], [0], [0], [0], [0], [1]], dtype=np.int32))
-    >>> ids = np.array([[1], [0], [0], [0], [3], [3], [3], [4]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.ones((8, 1)), "euclidean", n_rows=8)
-    >>> model = IBLRScoring.fit(Training(graph, Y), k=1, C=np.inf)
-    >>> model.scores(graph).toarray().ravel().round(4)
-    array([0.75, 0.75, 0.75, 0.75, 0.25, 0.25, 0.25, 0.25])
     """
 
     k: int
@@ -391,6 +364,7 @@ def _varies(positives: Int, n_rows: int) -> np.ndarray[tuple[int], np.dtype[np.b
     return (positives > 0) & (positives < n_rows)
 
 
+@dataclass(eq=False, repr=False)
 class IBLR(IncrementalEstimator):
     """IBLR-ML: one logistic regression per label on the labels of the neighbours.
 
@@ -447,28 +421,9 @@ class IBLR(IncrementalEstimator):
         scoring=(IBLRScoring,),
     )
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        C: float = 1.0,
-        augment: bool = False,
-        *,
-        metric: str = "euclidean",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.C = C
-        self.augment = augment
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors: int = 10
+    C: float = 1.0
+    augment: bool = False
 
     def _fit_scoring(self, training: Training) -> IBLRScoring:
         """Fit the regressions."""

@@ -304,10 +304,7 @@ EXACT = ("auto", "inverted", "dense")
 
 @cache
 def revises_itself(kind: type[Any]) -> bool:
-    """Tell whether a class has a ``_update`` that matches its ``_fit_scoring``.
-
-    An inherited ``_update`` is used only if the class inherits ``_fit_scoring`` as well.
-    """
+    """Tell whether a class has a ``_update`` that matches its ``_fit_scoring``."""
     for each in kind.__mro__:
         if "_update" in vars(each):
             return True
@@ -326,10 +323,7 @@ def decides(decision: FittedDecision, scoring: Scoring, rows: TrainingRows) -> b
 
 
 def _same(before: Any, now: Any) -> bool:
-    """Tell whether parameters are unchanged; arrays only if they are the same objects.
-
-    `recalibrate_at` is left out: it decides when the threshold is fitted, not what is learned.
-    """
+    """Tell whether parameters are unchanged; arrays only if they are the same objects."""
     return before.keys() == now.keys() and all(
         now[name] is value
         or name == "recalibrate_at"
@@ -354,6 +348,7 @@ def _pause_for_readers(replaced: FittedState, took: float) -> None:
         time.sleep(min(PAUSE * took, LONGEST_PAUSE))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class IncrementalEstimator(NeighborEstimator):
     """An estimator that learns and forgets rows without a fit from scratch.
 
@@ -569,10 +564,7 @@ class IncrementalEstimator(NeighborEstimator):
 
     @contextmanager
     def _changing(self) -> Iterator[SmallChange]:
-        """Wait for the lock, and restore the model if the change within fails.
-
-        After a change, predictions in other threads have their turn.
-        """
+        """Wait for the lock, and restore the model if the change within fails."""
         before = self._fitted()
         writer = self._writer
         with writer.lock:

@@ -42,7 +42,7 @@ from vicinal._core.validation import check_features
 from vicinal.decision import Threshold
 from vicinal.distances import EUCLIDEAN
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.explain.breakdown import Breakdown
+from vicinal.explanation.breakdown import Breakdown
 from vicinal.graph import NeighborGraph, cardinality_of, votes
 from vicinal.index import build_index
 from vicinal.index.training_rows import VoteGroups
@@ -112,40 +112,9 @@ def nearest_center(X: Features, centers: Float) -> Int32:
 class LAMLkNNScoring(FieldState, EveryLabel):
     """The counts of ML-kNN, for each cluster.
 
-    Parameters
-    ----------
-    k : int
-        Number of neighbours.
-    smoothing : float
-        The *s* above.
-    centers : ndarray of float64, shape (c, m)
-        One per cluster. By the formulas, a cluster without training rows scores 1/2 for every label
-        (0 if s = 0).
-    with_label, without_label : ndarray of int64, shape (c, L, width)
-        :math:`c^w_l[j]` and :math:`c'^w_l[j]`; width is 1 + the maximum number of votes.
-    Y : csr_array of int32, shape (n, L)
-        Training labels.
-
-    Notes
-    -----
     Memory: 24 bytes per cluster, label and possible count. What a label scores without a vote
     differs from cluster to cluster, so with more than one cluster scores are dense
     (:mod:`vicinal.methods.training`).
-
-    Examples
-    --------
-    The rows of ML-kNN's example, the first two in one cluster and the last two in another. In the
-    first all rows carry the label, after a vote each: with s = 1 the prior is 3/4, the likelihood
-    of a vote 3/4 with and, from no rows, 1/2 without the label: 9/16 / (9/16 + 1/8) = 9/11.
-
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1], [1], [0], [0]], dtype=np.int32))
-    >>> ids = np.array([[1], [0], [3], [2]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.ones((4, 1)), "euclidean", n_rows=4)
-    >>> X, centers = np.array([[0.0], [1.0], [10.0], [11.0]]), np.array([[0.5], [10.5]])
-    >>> model = LAMLkNNScoring.fit(Training(graph, Y, X), 1, 1.0, centers)
-    >>> (model.scores(graph, X).toarray() * 11).round(6).ravel()
-    array([9., 9., 2., 2.])
     """
 
     k: int
@@ -269,6 +238,7 @@ def _check_tables(with_label: Int, without_label: Int, Y: Csr) -> None:
         raise ModelFormatError("with_label, without_label: counts do not add up")
 
 
+@dataclass(eq=False, repr=False)
 class LAMLkNN(IncrementalEstimator):
     """LAML-kNN: ML-kNN with separate statistics for each cluster of rows.
 
@@ -330,32 +300,11 @@ class LAMLkNN(IncrementalEstimator):
 
     _learns_from_graph = True
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        smoothing: float = 1.0,
-        n_clusters: int = 5,
-        centers: object = None,
-        random_state: object = None,
-        *,
-        metric: str = "euclidean",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.smoothing = smoothing
-        self.n_clusters = n_clusters
-        self.centers = centers
-        self.random_state = random_state
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors: int = 10
+    smoothing: float = 1.0
+    n_clusters: int = 5
+    centers: object = None
+    random_state: object = None
 
     def _fit_scoring(self, training: Training) -> LAMLkNNScoring:
         """Count the neighbours' votes within each cluster."""

@@ -44,7 +44,7 @@ from vicinal._core.validation import check_features, csr_parts
 from vicinal._native import label_weights, local_ridge_dense, local_ridge_sparse
 from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph, neighbor_cardinality
 from vicinal.methods._formulas import label_values, neighbor_places
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator

@@ -25,7 +25,7 @@ from vicinal._core.state import Saveable, State, read_names, read_part
 from vicinal.datasets import Reading
 from vicinal.datasets.vocabulary import Vocabulary
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.explain import Explanations
+from vicinal.explanation import Explanations
 from vicinal.graph import NeighborGraph
 from vicinal.methods.base import NeighborEstimator
 from vicinal.methods.explaining import explain_rows
@@ -566,10 +566,7 @@ def feature_names(model: Model) -> Any:
 
 
 def with_feature_names(model: Model, names: Any) -> Model:
-    """Return a shallow copy of a model whose first step has these names; without any if None.
-
-    Changes of the copy do not affect the model.
-    """
+    """Return a shallow copy of a model whose first step has these names; without any if None."""
     first = _first(model)
     changed = first.snapshot() if isinstance(first, NeighborEstimator) else copy.copy(first)
     vars(changed).pop("feature_names_in_", None)
@@ -584,11 +581,7 @@ def with_feature_names(model: Model, names: Any) -> Model:
 
 
 def ordered_by_name(model: Model) -> Model:
-    """Return a model for rows whose columns were put in the order of its ``columns_``.
-
-    A model that was fitted on a data frame becomes a pipeline with these columns, like a model that
-    was trained on a file; any other model is returned as it is.
-    """
+    """Return a model for rows whose columns were put in the order of its ``columns_``."""
     if feature_names(model) is None:
         return model
     nameless = with_feature_names(model, None)

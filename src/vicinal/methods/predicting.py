@@ -107,10 +107,7 @@ def check_count(n_neighbors: object, most: int) -> int:
 
 
 def labels_as(decided: Csr, kind: Kind, dtype: str) -> NDArray[Any] | Csr:
-    """Return label sets in the array type of the training labels.
-
-    `kind` is ``"dense"``, ``"sparse"``, or ``"flat"`` for one value per row.
-    """
+    """Return label sets in the array type of the training labels."""
     typed = with_values(decided, decided.data.astype(dtype))
     if kind == "sparse":
         return private_copy(typed)
@@ -119,10 +116,7 @@ def labels_as(decided: Csr, kind: Kind, dtype: str) -> NDArray[Any] | Csr:
 
 
 def probabilities_as(scores: Scores, kind: Kind) -> Float | Csr:
-    """Return scores in the array type of the training labels.
-
-    For ``"flat"``, two columns: the probabilities of not having and of having the label.
-    """
+    """Return scores in the array type of the training labels."""
     if isinstance(scores.values, sparse.csr_array) and kind == "sparse":
         return scores.toarray() if scores.base.any() else private_copy(scores.values)
     array = scores.toarray()

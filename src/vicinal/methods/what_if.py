@@ -19,7 +19,7 @@ from vicinal._core.arrays import Bool, Csr, Features, Float, Int, row_ids, stack
 from vicinal._core.csr import take_rows
 from vicinal._core.threads import using_threads
 from vicinal._core.validation import as_csr
-from vicinal.explain import Removal
+from vicinal.explanation import Removal
 from vicinal.graph import NeighborGraph
 from vicinal.methods._formulas import cells, with_neighbors
 from vicinal.methods.fitted_state import row_name
@@ -138,10 +138,7 @@ class RemovalSearch:
     label: int
 
     def neighbors(self, supporting: Sequence[int]) -> list[Removal]:
-        """Return the supporting neighbours without which the label is not predicted.
-
-        `supporting` are the ids of neighbours that contribute to the label, strongest first.
-        """
+        """Return the supporting neighbours without which the label is not predicted."""
         ids = self.model.search_.row_ids
         place = {id_: int(np.searchsorted(ids, id_)) for id_ in supporting}
         names = {id_: row_name(self.model.row_names_, ids, place[id_]) for id_ in supporting}
@@ -157,11 +154,7 @@ class RemovalSearch:
         return _decisive("neighbor", supporting, supporting, names, predict_without)
 
     def features(self, supporting: Sequence[int], others: Sequence[int]) -> list[Removal]:
-        """Return the features without which the label is not predicted.
-
-        `supporting` are the columns that contribute to the label, strongest first; `others` are the
-        row's other columns.
-        """
+        """Return the features without which the label is not predicted."""
         tried = [*supporting, *others][:MOST_FEATURES]
         names = {column: self.feature_names[column] for column in tried}
 
@@ -201,10 +194,7 @@ def _decisive(
     names: Mapping[int, str],
     predict_without: PredictWithout,
 ) -> list[Removal]:
-    """Return every single removal after which the label is not predicted.
-
-    If there is none, return the smallest group of the first ids of `together` that suffices.
-    """
+    """Return every single removal after which the label is not predicted."""
     if not singles:
         return []
     groups: list[tuple[int, ...]] = [(id_,) for id_ in singles]

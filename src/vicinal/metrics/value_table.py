@@ -114,11 +114,7 @@ def _cell(value: float | None) -> str:
 
 
 def outside_scores(model: Any, X: object) -> object:
-    """Return the scores (rows × labels) of an estimator from another library, or None.
-
-    scikit-learn's estimators return probabilities, as one array or as a list of one array per
-    label, or decision values.
-    """
+    """Return the scores (rows × labels) of an estimator from another library, or None."""
     if hasattr(model, "predict_proba"):
         given = model.predict_proba(X)
         if isinstance(given, list):

@@ -204,10 +204,7 @@ def _walk(root: Any) -> Iterator[Any]:
 
 
 def _piece(value: Any, with_arrays: bool) -> State:
-    """Return a value that is stored apart as a state, or None if skops describes it.
-
-    Compiled types that a user trusts may insist on their arrays.
-    """
+    """Return a value that is stored apart as a state, or None if skops describes it."""
     if isinstance(value, Saveable):
         return _saved_transformer(value)
     if sparse.issparse(value):
@@ -291,10 +288,7 @@ def _restored_piece(piece: State) -> Any:
 
 
 def _numbered(content: bytes) -> bytes:
-    """Return a description with small numbers and no times, so that equal steps have equal files.
-
-    skops numbers objects and files by their addresses in memory.
-    """
+    """Return a description without addresses and times, so that equal steps have equal files."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     schema = json.loads(members.pop("schema.json"))

@@ -124,10 +124,7 @@ class WordReader:
 
 
 def _original_places(document: str, lowered: str) -> list[int] | range:
-    """Return the original position of each character of the document, maybe in lower case.
-
-    They differ because one character may become several in lower case (``İ``).
-    """
+    """Return the original position of each character of the document, maybe in lower case."""
     if len(lowered) == len(document):
         return range(len(document))
     lengths = [len(character.lower()) for character in document]

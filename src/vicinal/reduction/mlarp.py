@@ -173,10 +173,7 @@ def draw_step(shape: tuple[int, ...], sigma: float, rng: np.random.Generator) ->
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """The loss of a projection; lower is better.
-
-    `metric`: a metric of predicted label sets; if higher is better, its sign is reversed.
-    """
+    """The loss of a projection; lower is better."""
 
     X: Features
     Y: Csr
@@ -219,11 +216,7 @@ class Objective:
 
 @dataclass(frozen=True, eq=False)
 class DeviceObjective:
-    """The same loss with the projection and the search on a device.
-
-    The Hamming loss is computed on the device too; other metrics are computed on the CPU from the
-    graph.
-    """
+    """The same loss with the projection and the search on a device."""
 
     here: Objective
     there: "ProjectionLoss"
@@ -302,11 +295,7 @@ def start_from(init: str, X: Features, Y: Csr, r: int, rng: np.random.Generator)
 
 
 def _principal(X: Features, r: int) -> Float:
-    """Return the directions in which rows vary most, strongest first.
-
-    Computed from a square matrix of the features or of the rows if one of the two is at most
-    :data:`SQUARE`, otherwise by iteration with products only.
-    """
+    """Return the directions in which rows vary most, strongest first."""
     rows = CentredRows(X)
     n, m = rows.shape
     wanted = min(r, n, m)

@@ -112,10 +112,7 @@ def verdict(found: Ranking) -> str:
 
 
 def folds_warning(found: Ranking) -> str:
-    """Return a warning where the samples of a test are folds of one data set.
-
-    Leaders and runners-up are compared by the corrected t-test, which allows for shared rows.
-    """
+    """Return a warning where the samples of a test are folds of one data set."""
     tests = found.tests
     if found.samples != "folds" or tests is None or tests.least_p >= tests.alpha:
         return ""

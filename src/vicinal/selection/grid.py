@@ -221,10 +221,7 @@ STRIDE = 3
 
 
 def coarse_places(values: Sequence[object], start: int = 0) -> list[int]:
-    """Return the indices on an axis that a coarse pass tries, starting at `start`.
-
-    All of them if there are few or if the values are not numbers.
-    """
+    """Return the indices on an axis that a coarse pass tries, starting at `start`."""
     last = len(values) - 1
     if last - start < STRIDE or not all(map(_is_number, values)):
         return list(range(start, last + 1))
@@ -237,10 +234,7 @@ def coarse(grid: Grid) -> list[Position]:
 
 
 def around(grid: Grid, best: Position, tried: Sequence[Position]) -> list[Position]:
-    """Return the settings between the best and those tried next to it, on every axis.
-
-    If a tried setting is directly next to the best, it is included.
-    """
+    """Return the settings between the best and those tried next to it, on every axis."""
     windows = []
     for axis, values in enumerate(grid.axes.values()):
         if not all(map(_is_number, values)):
@@ -279,11 +273,7 @@ def farthest(grid: Grid) -> Grid:
 
 
 def beyond(before: Grid, after: Grid, best: Position, fast: bool) -> list[Position]:
-    """Return the settings to try on extended axes.
-
-    All new settings or, in fast mode, a coarse pass over the new values with the best values on the
-    other axes.
-    """
+    """Return the settings to try on extended axes."""
     if not fast:
         return after.positions()
     lines = []

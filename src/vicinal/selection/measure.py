@@ -65,11 +65,7 @@ class Metrics:
 
 
 class Meter:
-    """Evaluates predictions of a fold's held-out rows, as :func:`vicinal.metrics.evaluate` does.
-
-    True labels and propensities are read once. All inputs were created by the library, so nothing
-    is validated again.
-    """
+    """Evaluates predictions of a fold's held-out rows, as :func:`vicinal.metrics.evaluate` does."""
 
     def __init__(self, fold: Fold, metrics: Metrics, n_jobs: int | None) -> None:
         self.metrics = metrics
@@ -143,10 +139,7 @@ def measure_sweep(
     n_jobs: int | None = None,
     advance: Advance = unseen,
 ) -> Iterator[dict[Position, Measured]]:
-    """Yield the metrics of each setting, fitted on a fold's training rows, tested on the rest.
-
-    Each value equals :func:`vicinal.metrics.evaluate` of a newly fitted estimator.
-    """
+    """Yield the metrics of each setting, fitted on a fold's training rows, tested on the rest."""
     if not metrics.names:
         advance(len(positions))
         yield {position: Measured({}) for position in positions}
@@ -195,10 +188,7 @@ def measure_fits(
     *,
     detailed: bool = False,
 ) -> Iterator[dict[Position, Measured]]:
-    """Yield the metrics of each setting of any classifier, fitting each setting separately.
-
-    If the classifier has no scores, ranking metrics are NaN, or missing if `detailed`.
-    """
+    """Yield the metrics of each setting of any classifier, fitting each setting separately."""
     meter = Meter(fold, metrics, n_jobs)
     for position in positions:
         found = _fitted(grid.estimator(position), fold, meter)

@@ -26,12 +26,7 @@ ARROWS = {"low": "lower is better", "high": "higher is better", "none": ""}
 
 
 def plot_neighbors(table: TuningTable, metric: str, path: str | os.PathLike[str]) -> None:
-    """Plot a metric against k, one curve per method; the file extension sets the format.
-
-    Each curve shows the best value over the method's other parameters at each k, with a band of one
-    standard deviation over the folds. A dot marks the best value of a method, a ring the overall
-    best.
-    """
+    """Plot a metric against k, one curve per method; the file extension sets the format."""
     # Imported when used: matplotlib would double the time that importing the package takes.
     from matplotlib.figure import Figure
 
@@ -58,10 +53,7 @@ def plot_neighbors(table: TuningTable, metric: str, path: str | os.PathLike[str]
 
 
 def plot_mixing(table: TuningTable, metric: str, path: str | os.PathLike[str]) -> None:
-    """Plot a metric of LCIF over λ and each of the two k.
-
-    Each cell shows the best value over the other parameters. A ring marks the overall best.
-    """
+    """Plot a metric of LCIF over λ and each of the two k."""
     from matplotlib.figure import Figure
 
     rows = _rows_of(table, "lcif")

@@ -185,10 +185,7 @@ class TuningTable(Tabular):
 
 
 def spread(values: Float, done: Bool) -> Float:
-    """Return the standard deviation (n − 1) of each row over the columns that are done.
-
-    It is 0 for a single column and NaN for none.
-    """
+    """Return the standard deviation (n − 1) of each row over the columns that are done."""
     counts = done.sum(axis=1)
     means = np.where(done, values, 0.0).sum(axis=1) / np.maximum(counts, 1)
     squares = np.where(done, (values - means[:, None]) ** 2, 0.0).sum(axis=1)

@@ -32,7 +32,7 @@ EXPERIMENTS = (
             f"feremans2017/{name}",
             f"the grid up to k = 29, feature kNN with neighbors_of={switch[0]!r} and "
             f"aggregate={switch[1]!r}",
-            DATA if name == "literal" else SMALLER,
+            DATA,
             FEATURE_METHODS,
             LcifSearch(METRICS, switches=(switch,)),
             seeds=(1,),

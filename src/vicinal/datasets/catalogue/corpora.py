@@ -71,11 +71,7 @@ class Corpus(NamedTuple):
 
 @dataclass(frozen=True)
 class TextRecipe:
-    """A bag of words over what an adapter reads.
-
-    Words that occur in fewer than `min_rows` rows are dropped. If there is a split, words and
-    tf-idf weights are learned from the training rows only.
-    """
+    """A bag of words over what an adapter reads."""
 
     files: tuple[str, ...]
     format: str

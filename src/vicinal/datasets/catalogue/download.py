@@ -29,10 +29,7 @@ def record_checksum(path: Path) -> None:
 
 
 def verify(path: Path, folder: str) -> None:
-    """Raise if the checksum differs from the known or recorded one.
-
-    A file without a known or recorded checksum is accepted.
-    """
+    """Raise if the checksum differs from the known or recorded one."""
     beside = path.with_name(path.name + _BESIDE)
     wanted = known_checksum(folder, path.name)
     if wanted is None and beside.is_file():
@@ -60,11 +57,7 @@ def addresses(entry: Entry, file: str) -> list[str]:
 
 
 def download(entry: Entry, file: str, cache: Path) -> Path:
-    """Fetch a file of `entry` into the cache and return its path.
-
-    A failed download leaves nothing behind. A file with an unknown checksum is accepted, and its
-    checksum is stored next to it.
-    """
+    """Fetch a file of `entry` into the cache and return its path."""
     target = cache / entry.folder
     failures = []
     for address in addresses(entry, file):
@@ -148,10 +141,7 @@ def _pooch() -> Any:
 
 
 def data_folders() -> list[Path]:
-    """Return the folders of ``$VICINAL_DATA``, then the cache of this user.
-
-    Each contains one folder per data set.
-    """
+    """Return the folders of ``$VICINAL_DATA``, then the cache of this user."""
     given = os.environ.get("VICINAL_DATA", "").split(os.pathsep)
     return [Path(folder).expanduser() for folder in given if folder] + [cache_folder()]
 

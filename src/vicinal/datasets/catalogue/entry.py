@@ -62,10 +62,7 @@ class Entry:
 
 
 def stack(parts: tuple[Dataset, ...], train: int = 0, test: int = 1) -> Dataset:
-    """Concatenate the rows of `parts`; `train` and `test` state which parts are which.
-
-    The parts must name the same features and labels in the same order.
-    """
+    """Concatenate the rows of `parts`; `train` and `test` state which parts are which."""
     first = parts[0]
     for part in parts[1:]:
         _check_same(first.feature_names, part.feature_names, "features", part.source)

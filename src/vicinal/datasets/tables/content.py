@@ -29,10 +29,7 @@ Text: TypeAlias = str | list[str]
 
 
 def row_texts(records: Records, columns: Sequence[str]) -> list[Text]:
-    """Return the text of each row, or its tokens if the only column contains lists.
-
-    Of several columns, some may be null in a row, or absent from it; a note says so.
-    """
+    """Return the text of each row, or its tokens if the only column contains lists."""
     if len(columns) == 1:
         (column,) = columns
         found = records.cells(column)

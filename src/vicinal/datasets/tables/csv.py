@@ -162,10 +162,7 @@ def _delimiter(head: str, path: FilePath, options: TableOptions, usual: str) -> 
 
 
 def _known_names(head: str, known: Reading, delimiter: str) -> tuple[tuple[str, ...], str] | None:
-    """Return the names of the columns of a file like an earlier one without a header.
-
-    The file may have a header all the same, or lack the labels.
-    """
+    """Return the names of the columns of a file like an earlier one without a header."""
     sign = known.delimiter or delimiter
     cells = _first_cells(head, sign)
     if tuple(cell.strip() for cell in cells) == known.columns:

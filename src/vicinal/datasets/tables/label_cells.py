@@ -23,10 +23,7 @@ _MOST_LITERAL = 1_000_000
 
 
 def cell_labels(value: Any, separator: str) -> list[str] | None:
-    """Return the labels in a cell, each once; None if it contains anything else.
-
-    Of objects, as issue trackers export them, the label is their ``name``.
-    """
+    """Return the labels in a cell, each once; None if it contains anything else."""
     if isinstance(value, str):
         found = listed_labels(value)
         if found is None:

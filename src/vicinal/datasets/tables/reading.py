@@ -331,10 +331,7 @@ _OBJECT_BYTES = 56
 
 
 def cell_bytes(cells: Sequence[Any]) -> int:
-    """Return about how much memory cells take: 8 bytes each, and their own size.
-
-    Strings of one character exist only once in Python.
-    """
+    """Return about how much memory cells take: 8 bytes each, and their own size."""
     try:
         n_characters = len("".join(cells))
     except TypeError:

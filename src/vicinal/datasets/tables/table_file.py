@@ -29,10 +29,7 @@ from vicinal.errors import DataFormatError, InvalidArgumentError
 def table_features(
     records: Records, reading: Reading, words: Words
 ) -> tuple[Features, tuple[str, ...]]:
-    """Return the features of a table and their names: words, then columns, then ``column=value``.
-
-    If a table has words or categories, the matrix is sparse or dense depending on its content.
-    """
+    """Return the features of a table and their names: words, columns, then ``column=value``."""
     blocks: list[Features] = []
     names: tuple[str, ...] = ()
     if reading.text:
@@ -78,11 +75,7 @@ def read_table(
     max_bytes: int = DEFAULT_MAX_BYTES,
     **words: Unpack[WordOptions],
 ) -> Dataset:
-    """Read a table: texts become bags of words, numeric columns features, and labels sets.
-
-    Options that are None are guessed and logged (logger ``vicinal``, level INFO). A categorical
-    column becomes one column of 0 and 1 per category.
-    """
+    """Read a table: texts become bags of words, numeric columns features, and labels sets."""
     bag = Words(**words)
     options = TableOptions(
         text=(text,) if isinstance(text, str) else text,

@@ -52,11 +52,7 @@ def is_lines(path: FilePath) -> bool:
 
 
 def table_document(content: str) -> list[Record] | None:
-    """Return the rows of one JSON object that holds a whole table; None where it holds none.
-
-    An object of columns, as pandas writes it (each a list, or an object by row), or an object with
-    the list of rows under ``data``, ``rows``, ``records`` or the like. A row's line is its number.
-    """
+    """Return the rows of one JSON object that holds a whole table; None where it holds none."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):

@@ -27,12 +27,12 @@ from vicinal._core.checks import check_integer, check_option
 from vicinal._core.csr import checked_csr, private_copy, take_rows
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_array, read_part
-from vicinal._core.threads import library_threads, using_threads
+from vicinal._core.threads import using_threads
 from vicinal._core.validation import as_csr, csr_parts
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
 from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
 from vicinal.errors import InvalidArgumentError, ModelFormatError, logger
-from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph, narrowed
 from vicinal.index import TrainingRows
 from vicinal.methods._formulas import cells
@@ -191,17 +191,16 @@ class Blend(IncrementalEstimator):
         combine = check_option("combine", self.combine, COMBINATIONS)
         seed = check_integer("random_state", self.random_state, low=0)
         memory = check_memory(self.max_memory)
-        with library_threads():
-            return BlendScoring.fit(
-                training,
-                self.metric,
-                combine,
-                seed,
-                memory,
-                self.n_jobs,
-                self.algorithm,
-                self._views(),
-            )
+        return BlendScoring.fit(
+            training,
+            self.metric,
+            combine,
+            seed,
+            memory,
+            self.n_jobs,
+            self.algorithm,
+            self._views(),
+        )
 
     # -- several views
 

@@ -43,7 +43,7 @@ from vicinal._core.state import (
 )
 from vicinal._core.validation import as_csr, check_features
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.methods.label_ridge.solver import gram as gram_of
 from vicinal.methods.label_ridge.solver import leverages
 

@@ -29,7 +29,7 @@ from vicinal._core.validation import as_csr, csr_parts
 from vicinal._native import BlendView, LabelCentroids
 from vicinal.distances import get_distance
 from vicinal.errors import ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.index import TrainingRows
 from vicinal.methods._formulas import neighbor_weights

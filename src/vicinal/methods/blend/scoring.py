@@ -10,11 +10,11 @@ from vicinal._core.arrays import Csr, Features, Float, Int, Int32
 from vicinal._core.csr import checked_csr, no_rows, take_rows, trust
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_part, read_value
-from vicinal._core.threads import thread_count, using_threads
+from vicinal._core.threads import on_one_blas_thread, thread_count, using_threads
 from vicinal._core.validation import csr_parts
 from vicinal._native import blend_cells
 from vicinal.errors import ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Terms, mixture_breakdown
+from vicinal.explanation.breakdown import Breakdown, Terms, mixture_breakdown
 from vicinal.graph import NeighborGraph
 from vicinal.methods._formulas import cells as score_cells
 from vicinal.methods.blend.global_ridge import (
@@ -174,6 +174,7 @@ class BlendScoring:
 
     # -- scores
 
+    @on_one_blas_thread
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Return the probability of every candidate; `graph` is not used."""
         given = check_given(X, graph.n_queries)
@@ -323,6 +324,7 @@ class BlendScoring:
     # -- fitting
 
     @classmethod
+    @on_one_blas_thread
     def fit(
         cls,
         training: Training,
@@ -375,17 +377,25 @@ class BlendScoring:
     def left_out(self, rows: Int, most_cells: int) -> Listed:
         """Return the cells of training rows as if each had been left out, in their order.
 
-        Later rows are dropped once there are `most_cells` cells.
+        Later rows are dropped once there are `most_cells` cells. All words are searched at once,
+        which is quicker; dense rows are searched as they are needed.
         """
         n_rows = self.n_rows
         every = len(rows) > n_rows // 3
-        near = [view.nearest_others(None if every else rows) for view in self.views]
+        near = [
+            view.nearest_others(None if every else rows) if view.look.is_words else None
+            for view in self.views
+        ]
         found: list[Listed] = []
         n_cells = 0
         for start, stop in blocks(len(rows), BLOCK_ROWS, "Leaving rows out"):
             some = rows[start:stop]
             seen = [take_rows(view.rows.X, some) for view in self.views]
-            graphs = [graph.some(some if every else np.arange(start, stop)) for graph in near]
+            place = some if every else np.arange(start, stop)
+            graphs = [
+                view.nearest_others(some) if graph is None else graph.some(place)
+                for view, graph in zip(self.views, near, strict=True)
+            ]
             own = take_rows(self.Y, some)
             tables = [ridge.scores_without(self._phi(ridge, seen), own) for ridge in self.ridges]
             found.append(self._cells(seen, graphs, tables, own, 0))
@@ -394,6 +404,7 @@ class BlendScoring:
                 break
         return _joined(found)
 
+    @on_one_blas_thread
     def training_scores(self, training: Training, rows: slice | Int) -> Scores:
         """Return the scores of training rows without themselves among the parts' rows.
 
@@ -411,6 +422,7 @@ class BlendScoring:
 
     # -- changes
 
+    @on_one_blas_thread
     def learned(self, X: Features, Y: Csr, every_label: Csr) -> Self:
         """Return the blend with further rows; `every_label` are the labels of all rows."""
         ready = self.ready()
@@ -427,6 +439,7 @@ class BlendScoring:
             held_out=None,
         )
 
+    @on_one_blas_thread
     def forgotten(self, places: Int) -> Self:
         """Return the blend without the rows at these places, which become empty."""
         ready = self.ready()
@@ -445,6 +458,7 @@ class BlendScoring:
     ) -> tuple[GlobalRidge, ...]:
         return tuple(ridge.changed(self._phi(ridge, seen), Y, sign) for ridge in self.ridges)
 
+    @on_one_blas_thread
     def ready(self) -> Self:
         """Return the blend with the inverses that changes need."""
         if all(ridge.inverse is not None for ridge in self.ridges):
@@ -458,6 +472,7 @@ class BlendScoring:
         """Return the same blend without empty places; `Y` are the labels of the rows that stay."""
         return replace(self, views=tuple(view.compacted() for view in self.views), Y=trust(Y))
 
+    @on_one_blas_thread
     def rebuilt(self, X: Features, Y: Csr) -> Self:
         """Return a blend whose parts are built afresh, with the constants of this one.
 
@@ -510,6 +525,7 @@ class BlendScoring:
         }
 
     @classmethod
+    @on_one_blas_thread
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked; still to be bound to the rows."""
         Y = read_indicator(state, "Y")

@@ -197,10 +197,7 @@ def coefficient_bytes(n_rows: int, n_columns: int, n_labels: int, *, has_kernel:
 def primal(
     rows: Features, Y: Csr, mean: Float, settings: RidgeSettings, root: Float | None = None
 ) -> Solve:
-    """Return the solver of the equations of XᵀX.
-
-    Where rows have weights, `root` are their square roots, by which `rows` are multiplied already.
-    """
+    """Return the solver of the equations of XᵀX."""
     dtype = solving_dtype(rows.shape[1], settings.float64_size)
     products = gram(rows, dtype)
     right = _centred_products(rows if root is None else scaled(rows, root), Y, mean)
@@ -223,11 +220,7 @@ def dual(
     rows: Features | None,
     root: Float | None = None,
 ) -> Solve:
-    """Return the solver of the equations of a kernel; of features if `rows` are given.
-
-    Where they are, the kernel is that of their products. Where rows have weights, `root` are their
-    square roots, by which `kernel` (on both sides) and `rows` are multiplied already.
-    """
+    """Return the solver of the equations of a kernel; of features if `rows` are given."""
     dtype = solving_dtype(len(kernel), settings.float64_size)
     kernel = kernel.astype(dtype, copy=False)
     targets = Y.toarray() - mean

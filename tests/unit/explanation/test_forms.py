@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from vicinal.errors import InvalidArgumentError
-from vicinal.explain import (
+from vicinal.explanation import (
     Breakdown,
     Explanation,
     Explanations,
@@ -23,7 +23,7 @@ from vicinal.explain import (
     Terms,
     Word,
 )
-from vicinal.explain.explanation_page import marked, steps
+from vicinal.explanation.explanation_page import marked, steps
 
 EVIL = '<script>alert("x")</script>&'
 

@@ -7,8 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from vicinal.distances import get_distance
-from vicinal.explain.breakdown import Fact
-from vicinal.explain.values import Explanation, LabelExplanation, Part, Removal, Word
+from vicinal.explanation.breakdown import Fact
+from vicinal.explanation.values import Explanation, LabelExplanation, Part, Removal, Word
 
 FACT_WORDS = {
     "votes": "votes",
@@ -79,10 +79,7 @@ def measure_name(metric: str) -> str:
 
 
 def removal_sentences(one: LabelExplanation) -> list[str]:
-    """Return one sentence per removal after which the label is not predicted.
-
-    If there is none, one sentence says so; without ``what_if`` there is no sentence.
-    """
+    """Return one sentence per removal after which the label is not predicted."""
     if one.what_if is None:
         return []
     if not one.what_if:

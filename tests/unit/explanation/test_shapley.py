@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vicinal.errors import InvalidArgumentError
-from vicinal.explain import (
+from vicinal.explanation import (
     Breakdown,
     Terms,
     exact_shapley,

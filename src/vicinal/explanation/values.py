@@ -1,8 +1,9 @@
 """The explanation of a prediction, as named parts that add up to the score.
 
-Explanations are immutable. They can be printed as tables (:mod:`vicinal.explain.terminal`), written
-as JSON (``to_dict``, ``to_json``) or as a web page (:mod:`vicinal.explain.explanation_page`), and
-converted to values of the ``shap`` package if that is installed.
+Explanations are immutable. They can be printed as tables (:mod:`vicinal.explanation.terminal`),
+written as JSON (``to_dict``, ``to_json``) or as a web page
+(:mod:`vicinal.explanation.explanation_page`), and converted to values of the ``shap`` package if
+that is installed.
 """
 
 import json
@@ -15,7 +16,7 @@ import numpy as np
 
 from vicinal._core.files import without_nan
 from vicinal.errors import InvalidArgumentError, MissingExtraError
-from vicinal.explain.breakdown import Fact, Scale
+from vicinal.explanation.breakdown import Fact, Scale
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -308,7 +309,7 @@ class Explanation:
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
         """Show the explanation in a terminal through ``rich``."""
-        from vicinal.explain.terminal import renderables
+        from vicinal.explanation.terminal import renderables
 
         yield from renderables(self)
 
@@ -329,7 +330,7 @@ class Explanations(tuple[Explanation, ...]):
 
     def to_html(self) -> str:
         """Return a self-contained HTML page."""
-        from vicinal.explain.explanation_page import explanations_page
+        from vicinal.explanation.explanation_page import explanations_page
 
         return explanations_page(self)
 

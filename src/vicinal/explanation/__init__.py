@@ -3,11 +3,11 @@
 Input: the breakdown of a score by its scoring method (:class:`Breakdown`), and names from the
 estimator. Output: one :class:`Explanation` per row, as tables in the terminal, JSON or a web page.
 
-``estimator.explain(X)`` returns explanations. This package imports only ``_core``; ``scoring``,
-whose methods compute the breakdowns, and all packages above it may import it.
+``estimator.explain(X)`` and ``vicinal.explain(model, X)`` return explanations. This package imports
+only ``_core``. ``methods``, which compute the breakdowns, and all packages above may import it.
 """
 
-from vicinal.explain.breakdown import (
+from vicinal.explanation.breakdown import (
     Breakdown,
     Terms,
     exact_shapley,
@@ -17,7 +17,7 @@ from vicinal.explain.breakdown import (
     vote_breakdowns,
     weighted_breakdowns,
 )
-from vicinal.explain.values import (
+from vicinal.explanation.values import (
     Explanation,
     Explanations,
     LabelExplanation,

@@ -1,7 +1,7 @@
 """Examples of functions that other tests reach only on the way."""
 
-from vicinal.explain.terminal import facts_line, largest_and_rest, part_note, removal_sentences
-from vicinal.explain.values import LabelExplanation, Part, Removal
+from vicinal.explanation.terminal import facts_line, largest_and_rest, part_note, removal_sentences
+from vicinal.explanation.values import LabelExplanation, Part, Removal
 
 
 def test_facts_line():

@@ -1,7 +1,7 @@
 r"""The breakdown of a score into a sum of terms, without names.
 
 A scoring method knows training rows and features only by number; the estimator replaces the numbers
-by names (:mod:`vicinal.explain.values`).
+by names (:mod:`vicinal.explanation.values`).
 
 The share of input *i* of a function *f*, compared with a baseline, is its average contribution over
 all orders in which the inputs can change from the baseline to their values:

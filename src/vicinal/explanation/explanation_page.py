@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib import resources
 
 from vicinal._core.html import Html, class_names, element, together
-from vicinal.explain.terminal import (
+from vicinal.explanation.terminal import (
     facts_line,
     largest_and_rest,
     measure_name,
@@ -15,7 +15,7 @@ from vicinal.explain.terminal import (
     signed,
     weights_of,
 )
-from vicinal.explain.values import Explanation, LabelExplanation, Neighbor, Part, Word
+from vicinal.explanation.values import Explanation, LabelExplanation, Neighbor, Part, Word
 
 MOST_PARTS = 12
 """How many of the largest parts to show; the others are one bar."""
@@ -150,7 +150,7 @@ def explanations_page(explanations: Sequence[Explanation]) -> str:
 
 def _head(title: str) -> Html:
     """Return the ``head`` element: title, content policy, style."""
-    style = resources.files("vicinal.explain").joinpath("page.css").read_text(encoding="utf-8")
+    style = resources.files("vicinal.explanation").joinpath("page.css").read_text(encoding="utf-8")
     return element(
         "head",
         element("meta", charset="utf-8"),
