@@ -12,8 +12,8 @@ from vicinal.methods import METHODS
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN FrameColumns InstanceKNN LAMLkNN LPkNN
         LabelRidge LocalRidge MLkNN NeighborGraph Pipeline Scores baselines compare comparison
-        datasets decision distances explain explanation graph index load make_pipeline make_views metrics
-        preprocess reduction report results save selection service tune""",
+        datasets decision distances explain explanation graph index load make_pipeline make_views
+        metrics preprocess reduction report results save selection service tune""",
     "vicinal.service": "Limits create_app",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
