@@ -578,7 +578,7 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
             add("ridge", 1.0, None)
         elif n_rows <= MOST_UNKNOWNS:
             add("ridge", 1.0, Landmarks.choose(seen, 0.0))
-        if isinstance(seen, np.ndarray) and n_rows <= MOST_KERNEL_ROWS:
+        if view.look.kind == "scaled" and n_rows <= MOST_KERNEL_ROWS:
             for share, alpha in KERNELS:
                 marks = Landmarks.choose(seen, share * typical_width(seen))
                 add("kernel ridge", alpha, marks)
