@@ -12,6 +12,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ def speed(n_rows: int, n_values: int, n_labels: int) -> None:
     timed("DenseIndex.query, one row", queries, lambda q: index.query(q, 50))
     timed("DenseIndex.query, 200 rows", [queries], lambda q: index.query(q, 50), per=200)
     try:
-        import faiss
+        faiss: Any = import_module("faiss")
     except ImportError:
         print("faiss is not installed")
         return

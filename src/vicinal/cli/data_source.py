@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -265,7 +266,7 @@ def frame_source(data: str, table: TableChoice, columns: list[str], *, labelled:
 def _frame(columns: dict[str, list[Any]]) -> Any:
     """Return columns of cells as a data frame; cells that are all numbers become numbers."""
     try:
-        import pandas as pd
+        pd: Any = import_module("pandas")
     except ImportError:
         raise MissingExtraError("pandas", "frames") from None
     numbers = {name: [number_of(cell) for cell in cells] for name, cells in columns.items()}

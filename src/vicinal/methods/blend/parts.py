@@ -259,7 +259,8 @@ def unit_vectors(rows: Float) -> Float:
     full = np.asarray(rows, dtype=np.float64)
     length = np.sqrt(np.einsum("ij,ij->i", full, full))
     length[length == 0] = 1.0
-    return full / length[:, None]
+    unit: Float = full / length[:, None]
+    return unit
 
 
 @dataclass(frozen=True, eq=False)

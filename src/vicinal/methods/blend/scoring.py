@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32
-from vicinal._core.csr import checked_csr, no_rows, take_rows, trust
+from vicinal._core.csr import checked_csr, full_rows, no_rows, take_rows, trust
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_part, read_value
 from vicinal._core.threads import on_one_blas_thread, thread_count, using_threads
@@ -580,7 +580,7 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
             add("ridge", 1.0, Landmarks.choose(seen, 0.0))
         if view.look.kind == "scaled" and n_rows <= MOST_KERNEL_ROWS:
             for share, alpha in KERNELS:
-                marks = Landmarks.choose(seen, share * typical_width(seen))
+                marks = Landmarks.choose(seen, share * typical_width(full_rows(seen)))
                 add("kernel ridge", alpha, marks)
     return tuple(found)
 
