@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -23,9 +24,10 @@ from benchmarks.service_hostile import attack
 from benchmarks.service_kills import kill_often
 from benchmarks.service_load import Lesson, Load, run_load
 from benchmarks.service_process import ServiceProcess
-from vicinal import MLkNN, save
+from vicinal import save
 from vicinal.cli.demo import text_model
 from vicinal.datasets import Dataset, load
+from vicinal.methods.registry import find_method
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,12 @@ def kill_test(setting: Setting, kills: int, examples: int, batch: int) -> list[M
     ]
 
 
+def served_method(name: str) -> Any:
+    """Return a method that learns, with cosine similarity for texts."""
+    method = find_method(name)()
+    return method.set_params(metric="cosine")
+
+
 def texts_of(data: Dataset, rows: range) -> list[str]:
     """Return rows of a bag of words as texts."""
     X = sparse.csr_array(data.X)
@@ -161,6 +169,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--examples", type=int, default=20_000, help="Acknowledged while killing.")
     parser.add_argument("--batch", type=int, default=50, help="Examples per request while killing.")
+    parser.add_argument("--method", default="mlknn", help="Method of the model.")
     parser.add_argument("--rows", type=int, default=0, help="Training rows; 0 for all.")
     options = parser.parse_args()
     train, test = load("debtags").split()
@@ -171,7 +180,7 @@ def main() -> None:
     measured: list[Measurement] = []
     with tempfile.TemporaryDirectory() as name:
         setting = Setting(Path(name) / "debtags", Path(name), texts, lessons)
-        save(text_model(train, MLkNN(10, metric="cosine")), setting.model)
+        save(text_model(train, served_method(options.method)), setting.model)
         if options.seconds:
             measured += load_test(setting, options.seconds, options.lessons_per_second)
         if options.memory:

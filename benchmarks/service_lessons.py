@@ -1,4 +1,4 @@
-"""How long single lessons take, from request to reply, for each method.
+"""How long single lessons take for each method: from request to reply, and without HTTP.
 
 The slowest lessons matter most: those during which the service fits thresholds again or writes
 snapshots. Besides the percentiles this prints how long a commit to the disk takes here, which every
@@ -6,6 +6,7 @@ lesson waits for.
 """
 
 import argparse
+import asyncio
 import http.client
 import json
 import os
@@ -17,29 +18,41 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.recording import Measurement, record
-from benchmarks.service import texts_of
+from benchmarks.service import served_method, texts_of
 from benchmarks.service_process import HOST, TOKEN, ServiceProcess
-from vicinal import LCIF, Blend, BRkNN, FeatureKNN, InstanceKNN, MLkNN, save
+from vicinal import save
 from vicinal.cli.demo import text_model
 from vicinal.datasets import load
+from vicinal.service.app import build_app
+from vicinal.service.engine import Engine
+from vicinal.service.store import Change
 
-METHODS = {
-    "blend": Blend(),
-    "brknn": BRkNN(10, metric="cosine"),
-    "mlknn": MLkNN(10, metric="cosine"),
-    "instance-knn": InstanceKNN(10),
-    "feature-knn": FeatureKNN(),
-    "lcif": LCIF(),
-}
+METHODS = (
+    *("blend", "brknn", "feature-knn", "instance-knn", "lamlknn", "lcif", "local-ridge"),
+    *("lpknn", "mlknn"),
+)
+"""Methods that revise what they learned; label ridge and IBLR are fitted again for each lesson."""
 MOST_LESSONS = 10_000
+Lessons = list[tuple[str, list[str]]]
 
 
-def lesson_times(server: ServiceProcess, texts: list[str], labels: list[list[str]]) -> list[float]:
+def times_over_http(model: Path, store: Path, lessons: Lessons) -> list[float]:
+    """Serve a model, wait until it is prepared, and return the milliseconds of each lesson."""
+    server = ServiceProcess(model, store)
+    try:
+        while server.ask("/v1/models/debtags")["upkeep"] == "preparing":
+            time.sleep(0.01)
+        return _taught(server, lessons)
+    finally:
+        server.stop()
+
+
+def _taught(server: ServiceProcess, lessons: Lessons) -> list[float]:
     """Teach one example after the other on one connection; return the milliseconds of each."""
     connection = http.client.HTTPConnection(HOST, server.port, timeout=60)
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
     times = []
-    for place, (text, names) in enumerate(zip(texts, labels, strict=True)):
+    for place, (text, names) in enumerate(lessons):
         body = json.dumps({"rows": [{"text": text, "labels": names}]})
         began = time.perf_counter()
         connection.request("POST", "/v1/models/debtags/learn", body, headers)
@@ -50,6 +63,25 @@ def lesson_times(server: ServiceProcess, texts: list[str], labels: list[list[str
             raise RuntimeError(f"lesson {place}: {content}")
     connection.close()
     return times
+
+
+def times_in_process(model: Path, store: Path, lessons: Lessons) -> list[float]:
+    """Teach a model in this process, as the service does; return the milliseconds of each."""
+    app = build_app({"debtags": model}, store=store, loopback=True)
+
+    async def teach() -> list[float]:
+        async with app.router.lifespan_context(app):
+            engine: Engine = app.state.engines["debtags"]
+            while (await engine.facts())["upkeep"] == "preparing":
+                await asyncio.sleep(0.01)
+            times = []
+            for text, names in lessons:
+                began = time.perf_counter()
+                await engine.change(Change("learn", ({"text": text, "labels": names},)))
+                times.append(1000 * (time.perf_counter() - began))
+            return times
+
+    return asyncio.run(teach())
 
 
 def commit_ms(folder: Path, count: int = 300) -> list[float]:
@@ -71,39 +103,43 @@ def figures(times: list[float]) -> dict[str, float]:
     return dict(zip(("p50", "p99", "p99.9", "max"), found, strict=True))
 
 
-def main() -> None:
-    """Teach each method; print one JSON line per method, and record the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("methods", nargs="*", default=list(METHODS))
-    parser.add_argument("--lessons", type=int, default=3000)
-    options = parser.parse_args()
-    train, test = load("debtags").split()
-    count = min(options.lessons, MOST_LESSONS, test.n_rows)
-    texts = texts_of(test, range(count))
+def debtags_lessons(count: int) -> Lessons:
+    """Return the first test rows of debtags as texts with their labels."""
+    _, test = load("debtags").split()
+    count = min(count, MOST_LESSONS, test.n_rows)
     Y = test.Y.tocsr()
     labels = [
         [test.label_names[label] for label in Y.indices[Y.indptr[row] : Y.indptr[row + 1]]]
         for row in range(count)
     ]
+    return list(zip(texts_of(test, range(count)), labels, strict=True))
+
+
+def main() -> None:
+    """Teach each method; print one JSON line per method, and record the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("methods", nargs="*", default=list(METHODS))
+    parser.add_argument("--lessons", type=int, default=3000)
+    parser.add_argument("--in-process", action="store_true", help="Without HTTP.")
+    parser.add_argument("--models", type=Path, help="Folder that keeps the trained models.")
+    options = parser.parse_args()
+    lessons = debtags_lessons(options.lessons)
     measured = []
     for name in options.methods:
         with tempfile.TemporaryDirectory() as folder:
-            model = Path(folder) / "debtags"
-            save(text_model(train, METHODS[name]), model)
-            server = ServiceProcess(model, Path(folder) / "taught.sqlite")
-            began = time.perf_counter()
-            while server.ask("/v1/models/debtags")["upkeep"] == "preparing":
-                time.sleep(0.01)
-            ready = time.perf_counter() - began
-            times = lesson_times(server, texts, labels)
+            model = (options.models or Path(folder)) / name
+            if not model.exists():
+                save(text_model(load("debtags").split()[0], served_method(name)), model)
+            teach = times_in_process if options.in_process else times_over_http
+            times = teach(model, Path(folder) / "taught.sqlite", lessons)
             synced = figures(commit_ms(Path(folder)))
-            server.stop()
         found = figures(times)
-        line = {"method": name, "lessons": count, **found, "ready_s": round(ready, 2)}
+        way = "in process" if options.in_process else "over HTTP"
+        line = {"method": name, "way": way, "lessons": len(times), **found, "sync": synced}
         slow = [[place, round(ms)] for place, ms in enumerate(times) if ms > 20]
-        sys.stdout.write(json.dumps({**line, "sync": synced, "slow": slow[:40]}) + "\n")
+        sys.stdout.write(json.dumps({**line, "slow": slow[:40]}) + "\n")
         sys.stdout.flush()
-        what = f"service, debtags, {name}, {count} lessons"
+        what = f"service, debtags, {name}, {len(times)} lessons {way}"
         measured.append(Measurement(f"{what}: p99.9", found["p99.9"], "ms"))
     record("service", measured)
 

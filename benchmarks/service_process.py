@@ -2,8 +2,8 @@
 
 import json
 import os
+import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +15,8 @@ HOST = "127.0.0.1"
 TOKEN = "benchmark-token"
 START = "import typer\nfrom vicinal.cli.serve import serve\ntyper.run(serve)"
 MOST_SECONDS_TO_START = 120
+LAST_CHARACTERS = 3000
+BOUND = re.compile(r'"message": ?"bound".*?"port": ?(\d+)')
 
 
 class ServiceProcess:
@@ -29,27 +31,22 @@ class ServiceProcess:
     """
 
     def __init__(self, model: Path, store: Path) -> None:
-        with socket.socket() as free:
-            free.bind((HOST, 0))
-            self.port = int(free.getsockname()[1])
-        words = [f"debtags={model}", "--port", str(self.port), "--store", str(store)]
+        words = [f"debtags={model}", "--port", "0", "--store", str(store)]
         began = time.perf_counter()
-        with store.with_suffix(".log").open("ab") as log:
+        self._log = store.with_suffix(".log")
+        with self._log.open("ab") as log:
+            self._log_start = log.tell()
             self.process = subprocess.Popen(
                 [sys.executable, "-c", START, *words],
                 stdout=log,
                 stderr=log,
                 env={**os.environ, "VICINAL_WRITE_TOKEN": TOKEN},
             )
-        while True:
-            try:
-                self.ask("/readyz")
-                break
-            except OSError:
-                late = time.perf_counter() - began > MOST_SECONDS_TO_START
-                if self.process.poll() is not None or late:
-                    raise
-                time.sleep(0.02)
+        while not self._is_ready():
+            late = time.perf_counter() - began > MOST_SECONDS_TO_START
+            if self.process.poll() is not None or late:
+                raise RuntimeError(f"the service did not start: {self._words()[-LAST_CHARACTERS:]}")
+            time.sleep(0.02)
         self.seconds_to_start = time.perf_counter() - began
 
     def ask(self, path: str, body: object = None) -> Any:
@@ -59,6 +56,24 @@ class ServiceProcess:
         request = urllib.request.Request(f"http://{HOST}:{self.port}{path}", data, headers)
         with urllib.request.urlopen(request, timeout=60) as reply:
             return json.load(reply)
+
+    def _is_ready(self) -> bool:
+        """Tell whether the service answers; its log names the port that it chose."""
+        found = BOUND.search(self._words())
+        if found is None:
+            return False
+        self.port = int(found[1])
+        try:
+            self.ask("/readyz")
+        except OSError:
+            return False
+        return True
+
+    def _words(self) -> str:
+        """Return what this process has logged."""
+        with self._log.open("rb") as log:
+            log.seek(self._log_start)
+            return log.read().decode("utf-8", "replace")
 
     def memory(self) -> int:
         """Return the resident memory in bytes."""

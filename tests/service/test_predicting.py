@@ -285,6 +285,29 @@ def test_a_closed_or_slow_batcher_says_so() -> None:
     assert (late.status, late.code) == (503, "stopping")
 
 
+def test_items_whose_requests_gave_up_are_let_go_while_a_batch_still_runs() -> None:
+    free, seen = threading.Event(), []
+
+    def run(items: list[list[int]]) -> list[int]:
+        seen.extend(items)
+        free.wait(5)
+        return [len(item) for item in items]
+
+    async def main() -> tuple[int, int]:
+        batcher: Batcher[list[int], int] = Batcher(
+            run, max_rows=1, max_wait=0, max_queued=10, max_seconds=0.05
+        )
+        waiting = [batcher.submit([number], 1) for number in range(4)]
+        await asyncio.gather(*waiting, return_exceptions=True)
+        left = len(batcher._waiting), batcher._rows
+        free.set()
+        await batcher.close()
+        return left
+
+    assert asyncio.run(main()) == (0, 0)
+    assert seen == [[0]]
+
+
 def test_answers_that_take_too_long_are_given_up(start, monkeypatch) -> None:
     client = start(limits=Limits(answer_seconds=0.02))
     engine = client.app.state.engines["pets"]

@@ -74,6 +74,41 @@ def test_bytes_that_wait_are_counted_and_given_back() -> None:
         budget.take(1)
 
 
+@pytest.mark.parametrize("size", [3, 20_000])
+def test_large_bodies_are_decoded_beside_the_event_loop(start, monkeypatch, size) -> None:
+    client = start()
+    plain, entered, answered = json.loads, threading.Event(), threading.Event()
+
+    def slow(body: Any, **more: Any) -> Any:
+        if b"waits" in body[:20] and size > 3:
+            entered.set()
+            assert answered.wait(5), "the event loop decodes the body itself"
+        return plain(body, **more)
+
+    rows = [{"features": {f"word {number}": 1.5 for number in range(size)} | {"cat": 1}}]
+    content = json.dumps({"rows": rows}).encode()
+    assert (len(content) > 2**16) == (size > 3)
+
+    def ask(body: bytes) -> Any:
+        headers = {"Content-Type": "application/json"}
+        return client.post(f"{MODEL}/predict", content=body, headers=headers)
+
+    expected = ask(content).json()
+    monkeypatch.setattr(json, "loads", slow)
+    with ThreadPoolExecutor(1) as thread:
+        reply = thread.submit(ask, b'{"waits": 1, ' + content[1:])
+        if size > 3:
+            assert entered.wait(5)
+        assert client.get("/livez").is_success
+        answered.set()
+        refused = reply.result()
+    monkeypatch.undo()
+    assert refused.status_code == 422  # there is no field `waits`
+    assert "waits" in refused.json()["error"]["message"]
+    assert ask(content).json() == expected
+    assert ask(content[:-1]).json()["error"]["code"] == "not-json"
+
+
 class Patient(Server):
     """A server with raw connections to it, and its memory."""
 

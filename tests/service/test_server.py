@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -26,6 +27,7 @@ from tests.service.server_process import (
 )
 
 HOST = "127.0.0.1"
+BOUND = re.compile(r'"message": ?"bound".*?"port": ?(\d+)')
 START = """
 import typer
 from vicinal.cli.serve import serve
@@ -44,10 +46,10 @@ class Server:
         before: Callable[[], None] | None = None,
         below: tuple[str, ...] = (),
     ) -> None:
-        with socket.socket() as free:
-            free.bind((HOST, 0))
-            self.port = free.getsockname()[1]
-        arguments = [f"pets={model}", "--port", str(self.port), "--store", str(store)]
+        arguments = [f"pets={model}", "--port", "0", "--store", str(store)]
+        self.log = log
+        log.touch()
+        self.log_start = log.stat().st_size
         self.process: Process | subprocess.Popen[bytes]
         if below:
             program = [*below, sys.executable, "-c", START, *arguments]
@@ -58,12 +60,16 @@ class Server:
                 )
         else:
             self.process = Process(arguments, log, WRITE, before)
-        self.log = log
 
     def wait(self) -> "Server":
         for _ in range(600):
             if self.process.poll() is not None:
                 raise AssertionError(self.log.read_text())
+            found = BOUND.search(self.log.read_bytes()[self.log_start :].decode())
+            if found is None:
+                time.sleep(0.05)
+                continue
+            self.port = int(found[1])
             try:
                 with urllib.request.urlopen(f"http://{HOST}:{self.port}/readyz", timeout=5):
                     return self

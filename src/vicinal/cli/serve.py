@@ -12,7 +12,9 @@ from vicinal.errors import InvalidArgumentError, MissingExtraError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 HostOption = Annotated[str, typer.Option(help="Address to listen on.")]
-PortOption = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)]
+PortOption = Annotated[
+    int, typer.Option(help="Port to listen on; 0 chooses a free one.", min=0, max=65535)
+]
 
 
 def serve(
@@ -82,7 +84,7 @@ def start(
     try:
         from vicinal.service.annif_rest import read_vocabulary
         from vicinal.service.engine import About
-        from vicinal.service.server import run_server
+        from vicinal.service.server import bound_sockets, run_server
         from vicinal.service.telemetry import log_as_json
     except ModuleNotFoundError as error:
         raise MissingExtraError(str(error.name), "serve") from None
@@ -92,22 +94,24 @@ def start(
         model_id: About(examples, (metrics or {}).get(model_id), words) for model_id in sources
     }
     limits = Limits()
-    log_as_json()
-    app = create_app(
-        sources,
-        store=store,
-        read_token=read_token,
-        write_token=write_token,
-        loopback=is_local,
-        hosts=hosts,
-        limits=limits,
-        about=about,
-    )
-    shown = f"[{host}]" if ":" in host else host
-    say(f"Serving {', '.join(sources)} at http://{shown}:{port}/ (API: /docs)")
-    say(f"Rows that the models learn are stored in {store} (--store)")
-    say(_who_may_change(write_token is not None, is_local))
-    run_server(app, host, port, limits)
+    with bound_sockets(host, port) as sockets:
+        log_as_json()
+        app = create_app(
+            sources,
+            store=store,
+            read_token=read_token,
+            write_token=write_token,
+            loopback=is_local,
+            hosts=hosts,
+            limits=limits,
+            about=about,
+        )
+        shown = f"[{host}]" if ":" in host else host
+        bound = sockets[0].getsockname()[1]
+        say(f"Serving {', '.join(sources)} at http://{shown}:{bound}/ (API: /docs)")
+        say(f"Rows that the models learn are stored in {store} (--store)")
+        say(_who_may_change(write_token is not None, is_local))
+        run_server(app, sockets, limits)
 
 
 def _who_may_change(has_token: bool, is_local: bool) -> str:

@@ -90,7 +90,7 @@ def _libraries() -> ThreadpoolController:
 
 
 def _short_indices(X: Features) -> Features:
-    """Return sparse rows with 32-bit indices, which scikit-learn's k-means requires."""
+    """Return sparse rows with 32-bit indices in memory that may be written, as k-means requires."""
     if not isinstance(X, sparse.csr_array):
         return X
     if X.nnz >= 2**31:
@@ -98,7 +98,8 @@ def _short_indices(X: Features) -> Features:
             "X", "fewer than 2^31 values for k-means (pass centers)", f"{X.nnz} values"
         )
     indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return sparse.csr_array((X.data, indices, indptr), shape=X.shape)
+    data = np.require(X.data, requirements="W")
+    return sparse.csr_array((data, indices, indptr), shape=X.shape)
 
 
 def nearest_center(X: Features, centers: Float) -> Int32:

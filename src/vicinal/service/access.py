@@ -243,23 +243,6 @@ def _digest(token: str | None) -> bytes | None:
     return None if token is None else hashlib.sha256(token.encode()).digest()
 
 
-log = logging.getLogger("vicinal.service")
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_CONTENT_POLICY = (
-    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-SECURITY_HEADERS = (
-    (b"content-security-policy", _CONTENT_POLICY),
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"cache-control", b"no-store"),
-)
-
-
 class Gate:
     """ASGI middleware around the whole app.
 

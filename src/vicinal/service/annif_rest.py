@@ -18,6 +18,7 @@ from vicinal.service.access import needs
 from vicinal.service.api import (
     CHANGE_ERRORS,
     ERRORS,
+    LargeBodyRoute,
     ModelId,
     as_json,
     engine_of,
@@ -56,7 +57,12 @@ def read_vocabulary(path: Path) -> dict[str, tuple[str, str | None]]:
     return found
 
 
-router = APIRouter(prefix="/v1/projects", tags=["annif"], dependencies=[Depends(known_query)])
+router = APIRouter(
+    prefix="/v1/projects",
+    tags=["annif"],
+    dependencies=[Depends(known_query)],
+    route_class=LargeBodyRoute,
+)
 BATCH_DOCUMENTS = 32
 """Most documents of one batch, as in Annif."""
 

@@ -1,11 +1,14 @@
 """The JSON interface: the endpoints under ``/v1/models``, liveness, readiness and metrics."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+import json
+from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import Response
+from fastapi.routing import APIRoute
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
 
@@ -70,7 +73,64 @@ async def known_query(request: Request) -> None:
         raise bad_value("query", f"only {', '.join(sorted(known)) or 'nothing'}", unknown[:50])
 
 
-router = APIRouter(prefix="/v1/models", tags=["models"], dependencies=[Depends(known_query)])
+INLINE_BYTES = 2**16
+"""Larger bodies are decoded beside the event loop."""
+_decoding = ThreadPoolExecutor(1, thread_name_prefix="decode")
+
+
+class LargeBodyRequest(Request):
+    """A request whose body does not keep others waiting while it is decoded."""
+
+    async def json(self) -> Any:
+        """Return what the body contains; a large one is decoded in a thread."""
+        body = await self.body()
+        if len(body) <= INLINE_BYTES or hasattr(self, "_json"):
+            return await super().json()
+        loop = asyncio.get_running_loop()
+        self._json = await loop.run_in_executor(_decoding, decoded, body)
+        return self._json
+
+
+def decoded(body: bytes) -> Any:
+    """Return what JSON contains, while other threads have their turns.
+
+    The decoder of the standard library is one call of C code, which lets no other thread run. It
+    does so whenever it calls a Python function, so numbers and objects are made by such functions.
+    """
+    return json.loads(body, object_hook=_object, parse_float=_float, parse_int=_int)
+
+
+def _object(found: dict[str, Any]) -> dict[str, Any]:
+    return found
+
+
+def _float(digits: str) -> float:
+    return float(digits)
+
+
+def _int(digits: str) -> int:
+    return int(digits)
+
+
+class LargeBodyRoute(APIRoute):
+    """An endpoint that may get large bodies."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        answer = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            return await answer(LargeBodyRequest(request.scope, request.receive))
+
+        return handle
+
+
+router = APIRouter(
+    prefix="/v1/models",
+    tags=["models"],
+    dependencies=[Depends(known_query)],
+    route_class=LargeBodyRoute,
+)
 
 
 def engines(request: Request) -> dict[str, Engine]:

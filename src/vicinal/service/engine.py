@@ -52,6 +52,8 @@ class About:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Waiting = tuple[Item, int, "asyncio.Future[Result]"]
+"""An item that waits for its batch, its rows, and its result to come."""
 
 
 class Batcher(Generic[Item, Result]):
@@ -92,7 +94,7 @@ class Batcher(Generic[Item, Result]):
         self._max_queued = max_queued
         self._max_seconds = max_seconds
         self._observe = observe
-        self._waiting: deque[tuple[Item, int, asyncio.Future[Result]]] = deque()
+        self._waiting: deque[Waiting[Item, Result]] = deque()
         self._rows = 0
         self._closing = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="batch")
@@ -106,7 +108,8 @@ class Batcher(Generic[Item, Result]):
             raise ServiceError(503, "overloaded", "too many requests are waiting; retry later")
         self._start()
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._waiting.append((item, rows, future))
+        waiting = (item, rows, future)
+        self._waiting.append(waiting)
         self._rows += rows
         self._arrived.set()
         if self._rows >= self._max_rows:
@@ -115,12 +118,21 @@ class Batcher(Generic[Item, Result]):
             async with asyncio.timeout(self._max_seconds):
                 return await future
         except TimeoutError:
+            self._give_up(waiting)
             raise ServiceError(
                 504,
                 "too-slow",
                 f"no result within {self._max_seconds:g} s. A change may still be carried out: "
                 "repeat it with the same idempotency key",
             ) from None
+
+    def _give_up(self, waiting: "Waiting[Item, Result]") -> None:
+        """Let go of an item that still waits: nobody counts its bytes any longer."""
+        for place, other in enumerate(self._waiting):
+            if other is waiting:
+                del self._waiting[place]
+                self._rows -= waiting[1]
+                return
 
     def _start(self) -> None:
         """Start the worker in the running event loop, where the first item arrives."""
@@ -186,9 +198,9 @@ class Batcher(Generic[Item, Result]):
         except TimeoutError:
             return
 
-    def _take(self) -> list[tuple[Item, int, "asyncio.Future[Result]"]]:
+    def _take(self) -> "list[Waiting[Item, Result]]":
         """Return the items of the next batch; those whose requests gave up are left out."""
-        batch: list[tuple[Item, int, asyncio.Future[Result]]] = []
+        batch: list[Waiting[Item, Result]] = []
         rows = 0
         while self._waiting and (not batch or rows + self._waiting[0][1] <= self._max_rows):
             item = self._waiting.popleft()

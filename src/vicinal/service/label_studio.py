@@ -19,6 +19,7 @@ from vicinal.service.access import needs
 from vicinal.service.api import (
     CHANGE_ERRORS,
     ERRORS,
+    LargeBodyRoute,
     ModelId,
     as_json,
     engine_of,
@@ -111,7 +112,10 @@ def read_label_config(xml: str) -> LabelConfig:
 
 
 router = APIRouter(
-    prefix="/label-studio", tags=["label-studio"], dependencies=[Depends(known_query)]
+    prefix="/label-studio",
+    tags=["label-studio"],
+    dependencies=[Depends(known_query)],
+    route_class=LargeBodyRoute,
 )
 Config = Annotated[str, Field(max_length=100_000)]
 Data = dict[str, Any]

@@ -554,9 +554,9 @@ class Upkeep:
 
     def _tend(self, what: Literal["preparing", "recalibrating"], work: Callable[[], None]) -> None:
         """Run work on the model in the thread for it."""
+        self.doing = what
 
         async def tend() -> None:
-            self.doing = what
             running = asyncio.get_running_loop().run_in_executor(self._thread, work)
             (error,) = await asyncio.gather(running, return_exceptions=True)
             self.doing = "nothing"

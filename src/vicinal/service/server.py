@@ -1,10 +1,14 @@
 """The server process: uvicorn, with limits on connections and on clients that are too slow."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
+import socket
 import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import uvicorn
@@ -12,6 +16,7 @@ from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from vicinal.errors import InvalidArgumentError
 from vicinal.service.access import error_body
 from vicinal.service.limits import Limits, ServiceError
 
@@ -127,13 +132,38 @@ async def too_many_connections(scope: Scope, receive: Receive, send: Send) -> No
     await send({"type": "http.response.body", "body": body})
 
 
-def run_server(app: FastAPI, host: str, port: int, limits: Limits) -> None:
+@contextmanager
+def bound_sockets(host: str, port: int) -> Iterator[list[socket.socket]]:
+    """Give a socket for each address of a host, bound to one port; 0 chooses a free one.
+
+    Bound before the models are loaded: a port that is in use is noticed at once, and one that was
+    chosen cannot be taken by another program meanwhile. Connections are accepted only later.
+    """
+    with ExitStack() as opened:
+        chosen, bound = port, []
+        try:
+            for family, _, _, _, address in socket.getaddrinfo(
+                host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            ):
+                each = opened.enter_context(socket.socket(family, socket.SOCK_STREAM))
+                # A chosen port stays ours; a given one may have connections of an earlier service.
+                each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(port > 0))
+                if family == socket.AF_INET6:
+                    each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                each.bind((address[0], chosen, *address[2:]))
+                chosen = each.getsockname()[1]
+                bound.append(each)
+        except OSError as error:
+            got = f"{host}:{port} ({error.strerror})"
+            raise InvalidArgumentError("--host, --port", "a free address and port", got) from None
+        yield bound
+
+
+def run_server(app: FastAPI, sockets: Sequence[socket.socket], limits: Limits) -> None:
     """Serve until SIGINT or SIGTERM; then finish requests, write snapshots and close."""
     protocol = type("LimitedProtocol", (HeadLimits, AutoHTTPProtocol), {"limits": limits})
     config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
         http=protocol,
         ws="none",
         lifespan="on",
@@ -148,7 +178,11 @@ def run_server(app: FastAPI, host: str, port: int, limits: Limits) -> None:
     # that the process ends with code 0.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
-    uvicorn.Server(config).run()
+    # What is loaded by now stays: the garbage collector need not look through it in every request.
+    gc.collect()
+    gc.freeze()
+    log.info("bound", extra={"port": sockets[0].getsockname()[1]})
+    uvicorn.Server(config).run(list(sockets))
     _leave_unfinished_work()
 
 

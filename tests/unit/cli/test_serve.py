@@ -1,7 +1,9 @@
 """``vicinal serve`` and ``vicinal demo --serve``, up to the point where they would listen."""
 
 import json
+import socket
 import sys
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -19,10 +21,21 @@ from vicinal.service import server, telemetry
 LOCAL = "http://localhost"
 
 
+class Bound:
+    """Stands for a socket: the ports of the tests may be in use."""
+
+    def __init__(self, host, port):
+        self.address = (host, port)
+
+    def getsockname(self):
+        return self.address
+
+
 @pytest.fixture
 def served(monkeypatch):
-    """What would have been served: app, host, port and limits of each call."""
+    """What would have been served: app, sockets and limits of each call."""
     calls = []
+    monkeypatch.setattr(server, "bound_sockets", lambda *given: nullcontext([Bound(*given)]))
     monkeypatch.setattr(server, "run_server", lambda *given: calls.append(given))
     monkeypatch.setattr(telemetry, "log_as_json", lambda: None)
     return calls
@@ -40,8 +53,8 @@ def test_says_what_is_served_and_who_may_teach_it(run, served, model, tmp_path, 
     assert "Serving heights at http://127.0.0.1:8123/" in out
     assert str(tmp_path / "heights.taught.sqlite") in " ".join(out.split())
     assert "Anyone on this machine can teach the models" in out
-    ((app, host, port, _),) = served
-    assert (host, port) == ("127.0.0.1", 8123)
+    ((app, (bound,), _),) = served
+    assert bound.address == ("127.0.0.1", 8123)
     with TestClient(app, base_url=LOCAL) as client:
         assert [each["id"] for each in client.get("/v1/models").json()["models"]] == ["heights"]
     _, out, _ = run("serve", model, "--host", "0.0.0.0")
@@ -111,21 +124,42 @@ def test_the_demo_serves_a_model_that_reads_texts(run, served, monkeypatch):
     monkeypatch.setattr(datasets, "load", {"debtags": few}.__getitem__)
     seen = []
 
-    def serve(app, host, port, limits):
+    def serve(app, sockets, limits):
         with TestClient(app, base_url=LOCAL) as client:
             page = client.get("/v1/models/debtags/examples").json()
             text = demo.EXAMPLES[0][1]
             assert text in [example["text"] for example in page["examples"]]
             reply = client.post("/v1/models/debtags/predict", json={"rows": [{"text": text}]})
-            seen.append((host, port, reply.json()))
+            seen.append((sockets[0].address, reply.json()))
 
     monkeypatch.setattr(server, "run_server", serve)
     code, out, _ = run("demo", "--serve", "--neighbors", 2, "--port", 8124)
     assert code == 0
     assert "Training ML-kNN on 300 Debian packages" in out
     assert "removed when the service stops" in out
-    ((host, port, reply),) = seen
-    assert (host, port) == ("127.0.0.1", 8124)
+    ((address, reply),) = seen
+    assert address == ("127.0.0.1", 8124)
     scored = {each["label"] for each in reply["results"][0]["scores"]}
     assert scored <= set(data.label_names)
     assert scored
+
+
+def test_a_port_that_is_in_use_is_refused_before_the_model_is_loaded(run, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        code, _, err = run("serve", tmp_path / "no-such-model", "--port", port)
+    assert code == 2
+    assert "--host, --port: expected a free address and port" in " ".join(err.split())
+    assert "in use" in err
+
+
+def test_port_0_takes_one_free_port_for_every_address():
+    with server.bound_sockets("localhost", 0) as sockets:
+        ports = {each.getsockname()[1] for each in sockets}
+        assert len(ports) == 1
+        assert ports != {0}
+        with (
+            pytest.raises(vicinal.errors.InvalidArgumentError, match="in use"),
+            server.bound_sockets("127.0.0.1", ports.pop()),
+        ):
+            pass

@@ -23,7 +23,14 @@ def with_long_indices(rows):
     return sparse.csr_array((matrix.data, indices, indptr), shape=matrix.shape)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, with_long_indices])
+def read_only(rows):
+    matrix = sparse.csr_array(rows)
+    for part in (matrix.data, matrix.indices, matrix.indptr):
+        part.flags.writeable = False
+    return matrix
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, with_long_indices, read_only])
 @pytest.mark.parametrize("most", [10**6, 0])  # all rows at a time, and samples
 def test_each_group_of_rows_gets_a_centre(blobs, kind, most, monkeypatch):
     monkeypatch.setattr(lamlknn, "MINI_BATCH_ROWS", most)
