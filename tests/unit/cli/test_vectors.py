@@ -45,7 +45,7 @@ def test_a_model_with_vectors_equals_one_fitted_on_a_mapping(run, corpus, model)
     folder, frame, vectors = corpus
     loaded = vicinal.load(model)
     assert loaded[-1].views_["vectors"] == 8
-    words = TextVectorizer("counts", language=None).fit(frame.text)
+    words = TextVectorizer(weighting="counts", language=None).fit(frame.text)
     X = {"words": words.transform(frame.text), "vectors": vectors}
     truth = Blend().fit(X, [[tag] for tag in frame.tags])
     given = ("--vectors", folder / "vectors.npy")
