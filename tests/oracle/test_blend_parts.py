@@ -267,18 +267,20 @@ def three_views(seed, n=60):
     """Words as counts, vectors with negative values, numbers of different units."""
     X, Y = random_rows(seed, n=n, kind="counts")
     rng = np.random.default_rng(seed + 7)
-    vectors = rng.normal(size=(n, 6)) + Y @ rng.normal(size=(Y.shape[1], 6))
+    vectors = rng.normal(size=(n, 32)) + Y @ rng.normal(size=(Y.shape[1], 32))
     vectors[1], vectors[4] = vectors[0], 0.0  # equal vectors of other words; a vector of zeros
     numbers = rng.random((n, 3)) * [1, 10, 100] + 1
     return {"words": sparse.csr_array(X), "vectors": vectors, "numbers": numbers}, Y
 
 
-def by_cosine(rows, x, count):
-    """The nearest rows by (cosine, row number), from the definition."""
+def check_nearest(rows, x, kept, near):
+    """The given rows are as near as the nearest ones by definition; of ties, any may be given."""
     similarity = unit(rows) @ unit(x[None])[0]
-    order = np.lexsort((np.arange(len(rows)), -similarity.round(12)))
-    shares = (rows != 0) @ (x != 0) > 0
-    return [place for place in order if shares[place]][:count]
+    shares = ((rows != 0) @ (x != 0) > 0) & kept
+    best = np.sort(similarity[shares])[::-1][:NEIGHBORS]
+    assert len(set(near.tolist())) == len(near)
+    assert shares[near].all()
+    np.testing.assert_allclose(similarity[near], best, atol=1e-12)
 
 
 def measured(numbers, Y, q, kept):
@@ -297,8 +299,21 @@ def measured(numbers, Y, q, kept):
     return weights @ Y[near[:VOTERS]] / weights.sum(), mean + w @ (Y[near] - mean)
 
 
-def parts_of_views(X, Y, row, without=None):
-    """What the parts of each view say of a row, by name."""
+def nearest_by_view(scoring, left_out, model, X, place):
+    """The neighbours that the index of each view returns."""
+    found = {}
+    for view in scoring.views:
+        if left_out is None:
+            row = model._read_new_X({name: rows[[place]] for name, rows in X.items()})
+            graph = view.nearest(view.look.of(row))
+        else:
+            graph = view.nearest_others(np.array([place]))
+        found[view.look.name] = graph.ids[0][graph.ids[0] >= 0]
+    return found
+
+
+def parts_of_views(X, Y, row, near_of, without=None):
+    """What the parts of each view say of a row, by name; `near_of` are the views' neighbours."""
     kept = np.ones(len(Y), dtype=bool)
     kept[[] if without is None else without] = False
     words = X["words"].toarray()
@@ -308,11 +323,10 @@ def parts_of_views(X, Y, row, without=None):
         ("words weighted", weighted_rows(words, Y), row["words weighted"]),
         ("vectors as given", unit(X["vectors"]), unit(row["vectors"][None])[0]),
     ):
-        near = [place for place in by_cosine(rows, x, len(Y)) if kept[place]][:NEIGHBORS]
+        near = near_of[name]
+        check_nearest(rows, x, kept, near)
         for part in PARTS[: 2 if "vectors" in name else 3]:  # words are there to be compared
-            said_by[f"{part.__name__.replace('_', ' ')}, {name}"] = part(
-                rows, Y, x, np.array(near, dtype=int), without
-            )
+            said_by[f"{part.__name__.replace('_', ' ')}, {name}"] = part(rows, Y, x, near, without)
     vote, ridge = measured(X["numbers"], Y, row["numbers"], kept)
     return said_by | {"votes, numbers scaled": vote, "local ridge, numbers scaled": ridge}
 
@@ -338,7 +352,8 @@ def test_each_view_of_a_mapping_speaks_by_its_own_metric(seed):
                 "vectors": X["vectors"][place],
                 "numbers": X["numbers"][place],
             }
-            truth = parts_of_views(X, Y, row, place if left_out else None)
+            near = nearest_by_view(scoring, place if left_out else None, model, X, place)
+            truth = parts_of_views(X, Y, row, near, place if left_out else None)
             for entry in range(listed.indptr[at], listed.indptr[at + 1]):
                 label, cell = listed.labels[entry], listed.cells[listed.cell[entry]]
                 for name, values in truth.items():
@@ -362,14 +377,21 @@ def test_vectors_alone_have_centroids():
         assert cell[4] == pytest.approx(truth[label], abs=1e-6)
 
 
-def test_measurements_with_some_negative_values_are_not_vectors():
+def test_measurements_with_negative_values_are_not_vectors():
     rng = np.random.default_rng(0)
-    X = rng.random((60, 10)) * 5 + 1
-    X[:, :3] -= 3
+    X = rng.random((60, 40)) * 5 + 1
     Y = sparse.csr_array((rng.random((60, 3)) < 0.4).astype(np.int32))
-    assert [look.kind for look in choose_looks(X, Y, "cosine")] == ["scaled"]
-    X[:, 3:] -= 3
-    assert [look.kind for look in choose_looks(X, Y, "cosine")] == ["vectors"]
+
+    def kinds(rows):
+        return [look.kind for look in choose_looks(rows, Y, "cosine")]
+
+    assert kinds(X) == ["scaled"]
+    assert kinds(np.where(np.arange(40) < 30, X - 3, X)) == ["scaled"]  # 30 columns of 40
+    assert kinds(X - 3) == ["vectors"]
+    assert kinds(X[:, :31] - 3) == ["scaled"]  # too short
+    assert kinds((X - 3) * np.where(np.arange(40) == 7, 1000, 1)) == [
+        "scaled"
+    ]  # one in other units
 
 
 def test_the_ridge_of_vectors_is_that_of_rows_of_length_one():
@@ -378,6 +400,6 @@ def test_the_ridge_of_vectors_is_that_of_rows_of_length_one():
     at = [ridge.name for ridge in model.scoring_.ridges].index("ridge, vectors as given")
     ridge = model.scoring_.ridges[at]
     rows, mean = unit(X["vectors"]), Y.mean(axis=0)
-    weights = np.linalg.solve(rows.T @ rows + ridge.alpha * np.eye(6), rows.T @ (Y - mean))
+    weights = np.linalg.solve(rows.T @ rows + ridge.alpha * np.eye(32), rows.T @ (Y - mean))
     np.testing.assert_allclose(ridge.weights, weights, atol=1e-9)
     np.testing.assert_allclose(ridge.scores(rows[:3]), mean + rows[:3] @ weights, atol=1e-9)

@@ -16,7 +16,7 @@ from vicinal.preprocess import TextVectorizer
 
 pytestmark = pytest.mark.native
 
-N_FEATURES, N_LABELS, N_VALUES = 25, 9, 6
+N_FEATURES, N_LABELS, N_VALUES = 25, 9, 32
 NAMES = [f"label{label}" for label in range(N_LABELS)]
 
 
@@ -222,9 +222,9 @@ def test_a_model_of_views_says_what_it_needs():
     wrong = [
         ({"words": X["words"]}, "X: expected the views words, vectors, got words"),
         (X["words"], "X: expected a mapping of the views words, vectors, got csr_array"),
-        ({**X, "vectors": X["vectors"][:, 1:]}, "X['vectors']: expected 6 features, got 5"),
+        ({**X, "vectors": X["vectors"][:, 1:]}, "X['vectors']: expected 32 features, got 31"),
         ({**X, "vectors": X["vectors"][1:]}, "X['vectors']: expected 40 rows, as in X['words']"),
-        ({**X, "vectors": np.full((40, 6), np.nan)}, "X['vectors']: expected finite values"),
+        ({**X, "vectors": np.full((40, 32), np.nan)}, "X['vectors']: expected finite values"),
         ({**X, "vectors": ["secret"] * 40}, "X['vectors']: expected numbers, got texts"),
         ({name: view[:0] for name, view in X.items()}, "X: expected at least one row"),
     ]

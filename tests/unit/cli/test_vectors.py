@@ -23,8 +23,8 @@ def corpus(tmp_path):
     rng = np.random.default_rng(0)
     names = rng.choice(sorted(TOPICS), size=90)
     texts = [" ".join(rng.choice(TOPICS[name].split(), size=4)) for name in names]
-    directions = dict(zip(sorted(TOPICS), rng.normal(size=(3, 8)), strict=True))
-    vectors = np.array([directions[name] for name in names]) + rng.normal(size=(90, 8)) / 4
+    directions = dict(zip(sorted(TOPICS), rng.normal(size=(3, 40)), strict=True))
+    vectors = np.array([directions[name] for name in names]) + rng.normal(size=(90, 40)) / 4
     frame = pd.DataFrame({"text": texts, "tags": names})
     frame.to_csv(tmp_path / "texts.csv", index=False)
     np.save(tmp_path / "vectors.npy", vectors.astype(np.float32))
@@ -44,7 +44,7 @@ def model(run, corpus):
 def test_a_model_with_vectors_equals_one_fitted_on_a_mapping(run, corpus, model):
     folder, frame, vectors = corpus
     loaded = vicinal.load(model)
-    assert loaded[-1].views_["vectors"] == 8
+    assert loaded[-1].views_["vectors"] == 40
     words = TextVectorizer(weighting="counts", language=None).fit(frame.text)
     X = {"words": words.transform(frame.text), "vectors": vectors}
     truth = Blend().fit(X, [[tag] for tag in frame.tags])
@@ -77,7 +77,7 @@ def test_a_model_remembers_that_it_needs_vectors(run, corpus, model):
     for command in ("predict", "evaluate", "explain"):
         code, _, err = run(command, model, folder / "texts.csv")
         assert code == 2
-        assert "--vectors: expected a file with a vector of 8 numbers for each row" in err
+        assert "--vectors: expected a file with a vector of 40 numbers for each row" in err
         assert len(err.strip().splitlines()) == 1
     np.save(folder / "short.npy", vectors[:40])
     np.save(folder / "narrow.npy", vectors[:, :5])

@@ -141,12 +141,12 @@ class Blend(IncrementalEstimator):
     >>> model.partial_fit(test.X[:1], [["made-of::glass"]]).predict_names(test.X[:1])
     [['made-of::glass']]
 
-    Two views of three rows; those with negative values are vectors:
+    Two views of three rows:
 
-    >>> X = {"words": np.eye(3), "vectors": np.array([[1.0, 0.5], [-1.0, 0.5], [0.5, -1.0]])}
+    >>> X = {"words": np.eye(3), "numbers": np.array([[1.0, 5.0], [2.0, 5.5], [4.0, 1.0]])}
     >>> model = Blend("mix").fit(X, [["a"], ["b"], ["a", "c"]])
-    >>> model.views_, [name for name in model.part_names_ if "vectors" in name][0]
-    ({'words': 3, 'vectors': 2}, 'votes, vectors as given')
+    >>> model.views_, [name for name in model.part_names_ if "numbers" in name][0]
+    ({'words': 3, 'numbers': 2}, 'votes, numbers scaled')
     """
 
     method = Method(

@@ -43,8 +43,9 @@ PRIOR = 5.0
 """Of the label weights; see :class:`vicinal.preprocess.LabelWeights`."""
 DENSE_SHARE = 0.3
 """Rows with a larger share of non-zero values are measurements rather than words."""
-VECTOR_SHARE = 0.9
-"""Dense rows are vectors if so many of their features have values of both signs."""
+SHORTEST_VECTOR, VECTOR_SHARE, LARGEST_RANGE = 32, 0.9, 100.0
+"""Dense rows are vectors if they are so long, if so many of their features have values of both
+signs, and if no range of values is so many times the usual one: measurements have units."""
 NEIGHBORS = 50
 """Neighbours that a view looks at."""
 VOTERS = 30
@@ -218,7 +219,7 @@ def _looks(X: Features, Y: Csr, metric: str) -> list[Look]:
     if is_dense(X):
         full = np.asarray(full_rows(X), dtype=np.float64)
         least, largest = full.min(axis=0), full.max(axis=0)
-        if np.mean((least < 0) & (largest > 0)) >= VECTOR_SHARE:
+        if are_vectors(least, largest):
             return [Look("vectors", metric, False, nothing, nothing, more)]
         width = np.where(largest > least, largest - least, 1.0)
         return [Look("scaled", "euclidean", False, least, width, has_centroids=False)]
@@ -233,6 +234,14 @@ def _looks(X: Features, Y: Csr, metric: str) -> list[Look]:
         weights = label_weights(rows, Y, PRIOR)
         looks.append(Look("weighted", "cosine", counts, weights, nothing, more))
     return looks
+
+
+def are_vectors(least: Float, largest: Float) -> bool:
+    """Tell whether dense rows are vectors, by the least and the largest value of each feature."""
+    if len(least) < SHORTEST_VECTOR or np.mean((least < 0) & (largest > 0)) < VECTOR_SHARE:
+        return False
+    ranges = largest - least
+    return bool(ranges.max() <= LARGEST_RANGE * np.median(ranges))
 
 
 def is_dense(X: Features) -> bool:
