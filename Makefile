@@ -229,10 +229,6 @@ bench-tuning: setup ## The grid of LCIF from one search against GridSearchCV (AR
 	$(BIN)/python -m benchmarks.tuning $(ARGS)
 
 # river is a peer of one benchmark only: it is installed beside the environment, not into it.
-.PHONY: bench-self-graph
-bench-self-graph: setup ## The leave-one-out graph against querying every row (ARGS="--rows 100000")
-	$(BIN)/python -m benchmarks.self_graph $(ARGS)
-
 .PHONY: bench-incremental
 bench-incremental: setup ## One row learned, forgotten, predicted (ARGS=--full for the published table)
 	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target build/river river
@@ -247,6 +243,7 @@ QUALITY_PEERS := build/quality-venv
 bench-quality: setup ## Predictions of the blend against linear models (ARGS=names of data sets)
 	test -x $(QUALITY_PEERS)/bin/python || $(PYTHON) -m venv $(QUALITY_PEERS)
 	$(QUALITY_PEERS)/bin/python -m pip install --quiet -r benchmarks/requirements-quality.txt
+	$(if $(ARGS),,$(BIN)/python -m benchmarks.quality_many --peers $(QUALITY_PEERS)/bin/python)
 	$(BIN)/python -m benchmarks.quality --peers $(QUALITY_PEERS)/bin/python $(ARGS)
 
 .PHONY: bench-quality-times

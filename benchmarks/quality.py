@@ -55,7 +55,7 @@ def models_for(split: Split, python: Path | None) -> dict[str, Callable[[Split],
     if split.Y.shape[1] <= MANY_LABELS:
         chosen["linear-svc"] = linear_svc
     if python is not None and not split.is_dense:
-        for name in ("xr-linear", "omikuji"):
+        for name in ("xr-linear", "omikuji", "bonsai"):
             chosen[name] = other_environment(name, python)
     if split.is_dense:
         chosen["random-forest"] = random_forest

@@ -107,6 +107,7 @@ class NeighborGraph:
         distances : array-like, shape (n_queries, n_rows)
             Rows at distance inf (or similarity −inf) are no neighbours.
         k : int
+            Number of neighbours.
         metric : str
             Name of the distance. The model uses it to check later graphs.
         similarity : bool
@@ -162,6 +163,7 @@ class NeighborGraph:
         Parameters
         ----------
         matrix : SciPy sparse, shape (n_queries, n_rows)
+            Distances or similarities of queries (rows) to training rows (columns).
         metric, similarity
             As for :meth:`from_distances`.
         leave_one_out : bool
@@ -436,6 +438,7 @@ def votes(graph: NeighborGraph, Y: Csr, k: int | None = None, *, n_jobs: int | N
     Parameters
     ----------
     graph : NeighborGraph
+        Neighbours of the rows.
     Y : csr_array, shape (graph.n_rows, L)
         Label indicator; every stored entry counts as one.
     k : int or None

@@ -21,6 +21,13 @@ else:
 Features: TypeAlias = NDArray[Any] | Csr
 """Float32 or float64, C-contiguous or canonical CSR, finite."""
 
+SMALL_BLOCK_CELLS = 2**20
+"""Cells of a dense block that should fit into the cache: 8 MiB of float64."""
+BLOCK_CELLS = 2**22
+"""Cells of a dense block in flight: 32 MiB of float64."""
+LARGE_BLOCK_CELLS = 2**24
+"""Cells of a dense block whose start has a high fixed cost: 128 MiB of float64."""
+
 
 def stack_rows(blocks: Sequence[Csr]) -> Csr:
     """Return the rows of several matrices one below the other."""

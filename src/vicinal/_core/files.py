@@ -60,12 +60,16 @@ def sync_file(file: Path) -> None:
 
 
 @contextmanager
-def naming(file: Path) -> Iterator[None]:
-    """Make system errors inside the block name the file and the cause, such as a full disk."""
+def naming(file: Path, temporary: Path | None = None) -> Iterator[None]:
+    """Make system errors inside the block name the file and the cause, such as a full disk.
+
+    Errors that name the `temporary` file that is written first name `file` instead.
+    """
     try:
         yield
     except OSError as error:
-        if error.filename is not None or error.errno is None:
+        about = None if error.filename is None else str(error.filename)
+        if error.errno is None or about not in (None, str(temporary)):
             raise
         cause = f"cannot be written: {os.strerror(error.errno)}"
         raise OSError(error.errno, cause, str(file)) from error
@@ -85,7 +89,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     beside = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}{UNFINISHED}")
     try:
-        with naming(path):
+        with naming(path, beside):
             yield beside
             sync_file(beside)
         with suppress(OSError):

@@ -192,6 +192,7 @@ class RankSVM(MultiLabelClassifier):
     C : float
         Cost of margin violations, divided among the pairs of a row.
     kernel : {"poly", "linear", "rbf"}
+        Kernel of the SVM.
     degree : int
         Degree of the polynomial kernel, 8 in the ML-kNN paper.
     gamma : float or "scale"
@@ -341,7 +342,9 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf"}
+        Kernel of the SVM.
     C : float
+        Penalty of errors, as in scikit-learn.
     threshold : None, "one-threshold", float or decision object
         None: labels with a score above 0 are predicted, the SVM's own rule. ``"one-threshold"``:
         one threshold for all labels that maximises micro-F1 on the training rows (Mulan's

@@ -1,6 +1,7 @@
 """``vicinal compare``: compare methods on cross-validation folds or published splits."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,7 +91,10 @@ PdfOption = Annotated[
 ]
 NamesOption = Annotated[
     list[str] | None,
-    typer.Option("--names", help="Name to display for a method or data set: mlknn=ML-kNN."),
+    typer.Option(
+        "--names",
+        help="Names to display: mlknn=ML-kNN,brknn=BRkNN. Repeatable.",
+    ),
 ]
 AlphaOption = Annotated[float, typer.Option(help="Significance level.", min=0, max=1)]
 
@@ -155,9 +159,10 @@ def compare(
             rerun=rerun,
             keep_scores=keep_scores,
         )
-    show(results, metrics, alpha, json)
+    shown = [replace(each, method=display.get(each.method, each.method)) for each in results]
+    show(results if json else shown, metrics, alpha, json)
     if report is not None:
-        write_report(results, report, metrics, alpha, json)
+        write_report(shown, report, metrics, alpha, json)
     write_paper(results, metrics, alpha, display, latex=latex, csv=csv, parquet=parquet, pdf=pdf)
     report_failures(results)
 
@@ -213,7 +218,9 @@ def chosen_candidates(
     if tune_for is None:
         return candidates(names, given, parse_numbers("--neighbors", neighbors))
     if neighbors is not None:
-        raise InvalidArgumentError("--neighbors", "no value together with --tune", neighbors)
+        raise InvalidArgumentError(
+            "--neighbors", "no value together with --tune", neighbors, "use one of the two"
+        )
     return tuned_candidates(names, given, tune_for)
 
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from vicinal import preprocess
-from vicinal.errors import InvalidArgumentError, logger
+from vicinal.errors import InvalidArgumentError, did_you_mean, logger
 from vicinal.methods import METHODS
 from vicinal.methods.registry import can_be_saved, find_method, make_method, parameters
 
@@ -61,9 +61,9 @@ def make_estimator(method: str, settings: Mapping[str, object], option: str = "-
     known = parameters(method_class(method, option))
     for name in settings:
         if name not in known:
-            raise InvalidArgumentError(
-                "--set", f"a parameter of {method} ({', '.join(known)})", repr(name)
-            )
+            expected = f"a parameter of {method} ({', '.join(known)})"
+            hint = did_you_mean("n_neighbors" if name == "k" else name, known)
+            raise InvalidArgumentError("--set", expected, repr(name), hint)
     return make_method(method, settings, option)
 
 

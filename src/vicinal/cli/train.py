@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @reads_tables
 def train(
     data: DataArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save the model in.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to save the model in.")],
     method: MethodOption = "blend",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter, as name=value; repeatable.")

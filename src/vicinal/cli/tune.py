@@ -90,7 +90,7 @@ def tune_settings(
     store: StoreOption = None,
     values: TableOption = None,
     plots: Annotated[Path | None, typer.Option(help="Folder for plots.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Folder to save the best model in.")] = None,
+    save: Annotated[Path | None, typer.Option(help="File to save the best model in.")] = None,
     rerun: RerunOption = False,
     imports: ImportOption = None,
     json: JsonFlag = False,

@@ -220,6 +220,7 @@ class ClusterIndex:
     Parameters
     ----------
     client : distributed.Client
+        Client of a Dask cluster.
     source : path, SegmentedIndex, sparse array, dask array or list of dask blocks
         A folder of :meth:`vicinal.index.SegmentedIndex.build`, or a folder of such folders, whose
         rows are numbered in the order of their names: workers must see the same path, and nobody
@@ -451,6 +452,7 @@ class ClusterAlgorithm:
     Parameters
     ----------
     client : distributed.Client
+        Client of a Dask cluster.
     folder : path or None
         Where the rows that the model is fitted on lie (:class:`vicinal.index.SegmentedIndex`), so
         that workers read them themselves; None to send rows through the scheduler.
@@ -498,8 +500,11 @@ def column_graph(
     Parameters
     ----------
     client : distributed.Client
+        Client of a Dask cluster.
     A, B : sparse arrays, shape (n, a) and (n, b)
+        The columns to compare.
     k : int
+        Number of neighbours.
     block_columns : int
         Columns of `A` per task.
 

@@ -122,6 +122,7 @@ class Tuned(BaseEstimator):
     random_state : int or None
         Random seed for the inner folds and for stochastic methods.
     n_jobs : int or None
+        Number of threads; None uses all available ones.
 
     Attributes
     ----------

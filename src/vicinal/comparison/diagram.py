@@ -170,6 +170,7 @@ def critical_difference_diagram(
     better : {"high", "low"}
         Whether high or low scores are better.
     title : str or None
+        Title, if any.
 
     Returns
     -------

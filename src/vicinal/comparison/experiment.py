@@ -359,6 +359,7 @@ class Results(list[Result]):
     Parameters
     ----------
     results : iterable of Result
+        The results to combine.
     failed : mapping of (data, method, seed) to str
         The methods that failed on a data set, and why.
     """
@@ -421,6 +422,7 @@ def compare(
         completed folds of the current data set and seed are stored in a second file next to it, so
         that an interrupted run resumes with the next fold.
     n_jobs : int or None
+        Number of threads; None uses all available ones.
     progress : bool
         Whether to show a progress bar on a terminal.
     graphs : mapping of data set to NeighborGraph, NeighborGraph, or None

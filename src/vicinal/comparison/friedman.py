@@ -59,7 +59,9 @@ class FriedmanNemenyi(Tabular):
     mean_ranks : mapping of method to float
         Best (lowest) first.
     n_samples : int
+        Number of data sets or folds.
     alpha : float
+        Significance level.
     chi2, p_chi2 : float
         Friedman's statistic and its p-value.
     f, p_f : float

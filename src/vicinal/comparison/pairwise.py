@@ -237,6 +237,7 @@ class PairedOrder(Tabular):
     scores : mapping of method to int
         Wins minus losses over all metrics, highest first.
     alpha : float
+        Significance level.
     """
 
     wins: tuple[Win, ...]

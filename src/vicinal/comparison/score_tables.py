@@ -86,8 +86,11 @@ def _columns(table: Mapping[Any, Any], name: str) -> list[list[Any]]:
     scores = list(table.values())
     if any(isinstance(each, Mapping) for each in scores):
         samples = set(scores[0]) if isinstance(scores[0], Mapping) else set()
-        if not all(isinstance(each, Mapping) and set(each) == samples for each in scores):
-            raise InvalidArgumentError(name, "the same samples for every method", "others")
+        for method, each in table.items():
+            if not isinstance(each, Mapping) or set(each) != samples:
+                expected = "the same samples for every method"
+                hint = "leave out samples that a method lacks"
+                raise InvalidArgumentError(name, expected, f"others for {method!r}", hint)
         return [[each[sample] for sample in scores[0]] for each in scores]
     return [list(each) for each in scores]
 
@@ -144,6 +147,7 @@ def results_table(
     results : iterable of Result
         Results of one experiment, e.g. from :meth:`vicinal.results.ResultStore.read`.
     metric : str
+        Name of the metric.
     samples : {"auto", "data", "folds"}
         A row is a data set, with the mean over folds and seeds, or a single fold. ``"auto"``: data
         sets if there are several, otherwise folds.

@@ -107,6 +107,7 @@ class Dataset:
     feature_names, label_names : sequence of str
         Tuples, or :class:`~vicinal.datasets.dataset.LazyNames` if a reader generated them.
     row_names : tuple of str or None
+        Names of the rows, if there are any.
     train, test : ndarray of int64 or None
         Row ids of a published split, ascending and disjoint; None if there is none.
     source : str

@@ -119,6 +119,7 @@ def write_file(
     Parameters
     ----------
     dataset : Dataset
+        The data set to write.
     path : path
         As for :func:`read_file`; ``.arff`` is Mulan's format, ``.meka.arff`` MEKA's. ``.mat`` files
         cannot be written.

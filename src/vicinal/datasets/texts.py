@@ -52,6 +52,7 @@ def read_texts(
     Parameters
     ----------
     path : path
+        The file.
     text, row_names, separator, delimiter, encoding, max_bytes
         As for :func:`~vicinal.datasets.tables.table_file.read_table`. A list of tokens is joined by
         blanks.

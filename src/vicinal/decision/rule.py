@@ -119,6 +119,7 @@ class CrossValidated(SaveableRecord):
     Parameters
     ----------
     rule : Decision
+        The rule to fit on cross-validated scores.
     n_folds : int
         Row i belongs to fold i mod `n_folds`; each fold is scored by the method fitted on the other
         folds. At most the number of rows.

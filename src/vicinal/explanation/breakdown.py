@@ -50,7 +50,9 @@ class Terms:
     kind : {"neighbor", "feature", "input"}
         What the ids refer to: places of training rows, columns of features, or inputs of a mixture.
     ids : ndarray of int64, shape (t,)
+        Numbers of the training rows or features.
     shares : ndarray of float64, shape (t,)
+        What each contributes.
     names : tuple of str or None
         Names of the inputs of a mixture; None for neighbours and features.
     """
@@ -83,6 +85,7 @@ class Breakdown:
     base : float
         The label's score before any part is added.
     terms : tuple of Terms
+        The terms of the sum.
     scale : {"score", "log-odds"}
         Whether base and shares add up to the score p itself, or to log(p / (1 − p)).
     facts : mapping of str to int, float or str
@@ -174,6 +177,7 @@ def vote_breakdowns(
     values, bases : sequence of float, of length t
         :math:`f(c)` and :math:`f(0)`.
     facts : sequence of mappings, of length t
+        Further numbers to show, by name.
 
     Examples
     --------
@@ -200,7 +204,9 @@ def weighted_breakdowns(kind: str, ids: Int, weights: Float, said: Float) -> Ite
     Parameters
     ----------
     kind : {"neighbor", "feature", "input"}
+        What contributes: a training row, a feature, or an input of the mixture.
     ids : ndarray of int64, shape (k,)
+        Numbers of the training rows or features.
     weights : ndarray of float64, shape (k,)
         :math:`w_a`, at least 0.
     said : ndarray of float64, shape (k, t)
@@ -227,9 +233,13 @@ def linear_breakdown(base: float, x: Csr, weights: Float, scale: Scale = "score"
     Parameters
     ----------
     base : float
+        The score without any part.
     x : csr_array, shape (1, m)
+        The row.
     weights : ndarray of float64, shape (m,)
+        Coefficients of the features.
     scale : {"score", "log-odds"}
+        Whether the parts add up to the score or to its log-odds.
 
     Examples
     --------
@@ -344,6 +354,7 @@ def mixture_breakdown(
         features in proportion to their own shares; an input without terms, or whose terms nearly
         cancel, remains one term.
     scale : {"score", "log-odds"}
+        Whether the parts add up to the score or to its log-odds.
 
     Notes
     -----

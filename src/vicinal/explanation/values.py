@@ -31,6 +31,7 @@ class Part:
     Parameters
     ----------
     kind : {"neighbor", "feature", "input"}
+        What contributes: a training row, a feature, or an input of the mixture.
     name : str
         Name of the training row, of the feature, or of a mixture's input.
     share : float
@@ -77,6 +78,7 @@ class Neighbor:
     id : int
         Row id, as in ``row_ids_``.
     name : str
+        Name of the training row, or its id.
     value : float
         Similarity, or distance if the metric is Euclidean.
     labels : tuple of str
@@ -107,9 +109,11 @@ class Removal:
     Parameters
     ----------
     kind : {"neighbor", "feature"}
+        What contributes: a training row, a feature, or an input of the mixture.
     ids : tuple of int
         Row ids, or columns.
     names : tuple of str
+        The neighbours or features that were removed.
     score : float
         The label's score without them.
     """
@@ -150,11 +154,13 @@ class LabelExplanation:
     Parameters
     ----------
     label : str
+        Name of the label.
     score : float
         The model's score.
     predicted : bool
         Whether the model predicts the label.
     scale : {"score", "log-odds"}
+        Whether the parts add up to the score or to its log-odds.
     value : float
         The score on that scale.
     base : float
@@ -250,6 +256,7 @@ class Explanation:
     neighbors : list of Neighbor
         Nearest first.
     text : str or None
+        The text of the row, if it is known.
     words : list of Word
         The words of the text that are features.
     """

@@ -126,8 +126,11 @@ class ProjectionLoss:
     indptr, indices : ndarray of int
         The labels of row i, ascending: ``indices[indptr[i]:indptr[i + 1]]``.
     n_labels : int
+        Number of labels.
     k : int
+        Number of neighbours.
     smoothing : float
+        Smoothing s of ML-kNN.
     device : str or None
         None for CUDA if available, otherwise the CPU.
 

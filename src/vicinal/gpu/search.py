@@ -499,7 +499,9 @@ def dense_graph(
         If `Q` is omitted, the queries are the rows of `X`, and each row is excluded from its own
         neighbours.
     k : int
+        Number of neighbours.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     device : str or None
         None for CUDA if available, otherwise the CPU.
     fused : bool or None

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._core.arrays import Features, Float, Int, Int32
+from vicinal._core.arrays import BLOCK_CELLS, Features, Float, Int, Int32
 from vicinal._core.checks import check_option
 from vicinal._native import simd_levels
 from vicinal.errors import InvalidArgumentError, warn_user
@@ -141,17 +141,14 @@ class RowParts(ABC, Generic[Part]):
         return np.concatenate([np.zeros(0, dtype=np.int64), *places])
 
 
-CELLS = 2**22
-"""Maximum number of cells of a dense chunk: 32 MiB of float64."""
-
 ROWS = 2**16
 """Maximum number of rows of a chunk."""
 
 
 def row_chunks(queries: Features) -> Iterator[tuple[int, int]]:
-    """Cut rows into (start, stop) of at most :data:`ROWS` rows and :data:`CELLS` cells if dense."""
+    """Cut rows into (start, stop) of at most :data:`ROWS` rows or, if dense, one block of cells."""
     n_rows, n_columns = queries.shape
-    step = ROWS if sparse.issparse(queries) else min(ROWS, max(1, CELLS // max(1, n_columns)))
+    step = ROWS if sparse.issparse(queries) else min(ROWS, max(1, BLOCK_CELLS // max(1, n_columns)))
     for start in range(0, n_rows, step):
         yield start, min(start + step, n_rows)
 

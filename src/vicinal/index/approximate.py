@@ -30,9 +30,11 @@ class ApproximateIndex:
     X : ndarray, shape (n, m)
         Sparse rows are refused: their exact index is faster than an approximate one was.
     metric : {"cosine", "dot", "euclidean"}
+        Distance or similarity by which neighbours are found.
     oversample : int
         Number of candidates compared per requested neighbour.
     n_jobs : int or None
+        Number of threads; None uses all available ones.
     measures_once : bool
         Whether recall is measured by the first search of many rows only, so that later searches
         take no longer than the small-world graph does.

@@ -100,9 +100,11 @@ def build_index(
     Parameters
     ----------
     X : ndarray or sparse array, shape (n, m)
+        Rows to search.
     metric : str
         Name of a distance (:mod:`vicinal.distances`).
     n_jobs : int or None
+        Number of threads; None uses all available ones.
     algorithm : str or callable
         ``"auto"`` for an exact index (inverted if `X` is sparse, otherwise dense), another
         registered name, or a factory ``(X, metric, n_jobs) -> Index``.

@@ -23,6 +23,7 @@ class ReferenceIndex:
     Parameters
     ----------
     X : ndarray or sparse array, shape (n, m)
+        Rows to search.
     metric : str
         Any name in :mod:`vicinal.distances`.
 

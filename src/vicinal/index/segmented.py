@@ -293,6 +293,7 @@ class SegmentedIndex:
     X : sparse array, shape (n, m)
         Kept by reference; mapped arrays stay mapped. A dense array is converted.
     metric : {"cosine", "dot", "euclidean"}
+        Distance or similarity by which neighbours are found.
     max_memory : int or None
         Bytes of postings to keep or to build at a time; None for :data:`DEFAULT_MEMORY`.
     n_jobs : int or None
@@ -384,9 +385,11 @@ class SegmentedIndex:
         Parameters
         ----------
         folder : path
+            The folder of the index.
         max_memory : int or None
             None for the limit that was given to :meth:`build`.
         n_jobs : int or None
+            Number of threads; None uses all available ones.
         verify : bool
             Whether to compare every file with its checksum. The structure is always checked.
         """

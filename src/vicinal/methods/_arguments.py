@@ -140,7 +140,7 @@ def refuse_classes(Y: object) -> None:
         "one column of 0 and 1 per label, a list of label names per row, or 0 and 1 for one label",
         f"a one-dimensional {kind} target of {values.ravel()[:1].tolist()[0]!r}. Only binary "
         "classification is supported, label by label: turn one class per row into lists, "
-        "[[y] for y in Y]",
+        "[[y] for y in Y], and split cells of several labels, [y.split(';') for y in Y]",
     )
 
 

@@ -77,6 +77,7 @@ class BRkNN(IncrementalEstimator):
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     variant : {"base", "a", "b"}
         Which labels are predicted. ``"base"``: those that at least half of the neighbours have,
         possibly none; ``"a"``: the same, but the label with the highest confidence if there are
@@ -86,6 +87,7 @@ class BRkNN(IncrementalEstimator):
         Require more than half of the neighbours instead of at least half. The paper's text says at
         least half, but its tables agree with more than half.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None for the variant's own rule.
     never_empty : bool or None
@@ -130,9 +132,9 @@ class BRkNN(IncrementalEstimator):
         """Keep the labels."""
         return BRkNNScoring.fit(training, self.n_neighbors)
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Keep the current labels."""
-        return BRkNNScoring(scoring.k, revision.Y)
+        return BRkNNScoring(scoring.k, changed.Y)
 
     def _own_decision(self) -> Decision:
         """Return the variant's rule."""

@@ -199,11 +199,13 @@ class DMLkNN(NeighborEstimator):
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     smoothing : float
         Added to every count; 1 is Laplace smoothing, 0 is none.
     tolerance : int
         By how many votes for another label two rows may differ and still count as alike.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts a label whose posterior is at least 0.5.
     never_empty : bool or None

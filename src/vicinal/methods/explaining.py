@@ -12,7 +12,7 @@ from vicinal._core.csr import take_rows
 from vicinal._core.progress import blocks
 from vicinal._core.threads import using_threads
 from vicinal._core.validation import as_csr
-from vicinal.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError, did_you_mean
 from vicinal.explanation import (
     Breakdown,
     Explanation,
@@ -246,6 +246,7 @@ def label_ids(labels: object, known: Sequence[str]) -> list[int]:
                 "labels",
                 f"label names of the model, or numbers from 0 to {len(known) - 1}",
                 repr(label),
+                did_you_mean(label, known),
             )
         found.append(chosen)
     return found
@@ -315,6 +316,7 @@ class Explainable:
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
+            Rows to explain, with the features of the training rows.
         labels : sequence of str or int, optional
             Labels to explain, by name or column number; by default the predicted labels and the
             `top` labels with the highest scores.

@@ -513,9 +513,9 @@ class FeatureKNN(IncrementalEstimator):
         """Tell whether a small change can be revised: only if features keep few similarities."""
         return self.neighbors_of == "feature" and self.aggregate != "literal"
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Compute the similarities that changed only when they are needed."""
-        return revised_features(scoring, revision, self.n_neighbors, self.aggregate)
+        return revised_features(scoring, changed, self.n_neighbors, self.aggregate)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[FeatureKNNScoring]:
         """Compare features and labels once for all k."""
@@ -530,12 +530,12 @@ class FeatureKNN(IncrementalEstimator):
 
 
 def revised_features(
-    scoring: Scoring, revision: ChangedRows, k: int, aggregate: str
+    scoring: Scoring, changed: ChangedRows, k: int, aggregate: str
 ) -> ChangedFeatureKNNScoring:
     """Return the scoring of feature kNN after a small change."""
-    rows = revision.rows
-    counts = revision.label_counts().copy()
-    return revised_feature_part(scoring, rows.X, rows.gone, revision.Y, counts, k, aggregate)
+    rows = changed.rows
+    counts = changed.label_counts().copy()
+    return revised_feature_part(scoring, rows.X, rows.gone, changed.Y, counts, k, aggregate)
 
 
 Model = TypeVar("Model", bound=NeighborEstimator)

@@ -40,7 +40,7 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from vicinal._core.arrays import Bool, Csr, Features, Float, Int
+from vicinal._core.arrays import BLOCK_CELLS, Bool, Csr, Features, Float, Int
 from vicinal._core.checks import check_flag, check_real
 from vicinal._core.state import FieldState, State, read_array, read_count, read_plain
 from vicinal._core.threads import thread_count
@@ -58,8 +58,6 @@ from vicinal.scores import Scores
 
 GROUP = 64
 """Maximum number of labels solved together."""
-GROUP_CELLS = 2**22
-"""Maximum number of rows × labels solved together: 32 MiB per array."""
 TOLERANCE = 1e-8
 """Largest derivative of the mean loss left at the end."""
 MAX_STEPS = 1000
@@ -76,7 +74,7 @@ def fit_logistic(features: Csr, Y: Csr, C: float, n_jobs: int | None = None) -> 
     Memory: 8 bytes per weight and about 100 MiB per thread.
     """
     n_rows, n_labels = Y.shape
-    size = max(1, min(GROUP, GROUP_CELLS // max(n_rows, 1)))
+    size = max(1, min(GROUP, BLOCK_CELLS // max(n_rows, 1)))
     by_label = Y.tocsc()
     backwards = features.T.tocsr()
 
@@ -371,12 +369,14 @@ class IBLR(IncrementalEstimator):
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     C : float
         Inverse strength of the L2 penalty, as in scikit-learn's ``LogisticRegression``;
         ``numpy.inf`` for no penalty.
     augment : bool
         Add the row's own features to the regression (IBLR-ML+). They should be on one scale.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts a label whose probability is at least 0.5.
     never_empty : bool or None

@@ -250,6 +250,7 @@ class InstanceKNN(IncrementalEstimator):
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     second_order : bool or "literal"
         Replace each neighbour's labels by the average labels of the rows that are most similar to
         it in features and labels together: by the cosine if True, by the paper's printed formula if
@@ -316,11 +317,11 @@ class InstanceKNN(IncrementalEstimator):
             raise InvalidArgumentError("power", "1, because second_order is set", power)
         return InstanceKNNScoring.fit(training, self.n_neighbors, power)
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Keep the current labels; the second order is never revised, but fitted again."""
         if not isinstance(scoring, InstanceKNNScoring):
             raise TypeError(f"expected InstanceKNNScoring, got {type(scoring).__name__}")
-        return replace(scoring, Y=revision.Y)
+        return replace(scoring, Y=changed.Y)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterable[Scoring]:
         """Fit the second order once for all k; the first order has nothing to fit."""

@@ -256,6 +256,7 @@ class LAMLkNN(IncrementalEstimator):
     random_state : None, int or RandomState
         Random seed for k-means; an integer gives the same clusters each time.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts a label whose posterior is at least 0.5.
     never_empty : bool or None
@@ -323,13 +324,13 @@ class LAMLkNN(IncrementalEstimator):
         with using_threads(self.n_jobs):
             return VoteGroups(len(scoring.centers), nearest_center(X, scoring.centers))
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Take over the tables, which the live graph keeps cluster by cluster."""
-        if revision.graph is None or not isinstance(scoring, LAMLkNNScoring):
+        if changed.graph is None or not isinstance(scoring, LAMLkNNScoring):
             raise RuntimeError("a change without the graph")
-        shape = (len(scoring.centers), revision.Y.shape[1], -1)
-        with_label, without_label = (table.reshape(shape) for table in revision.graph.tables())
-        return replace(scoring, with_label=with_label, without_label=without_label, Y=revision.Y)
+        shape = (len(scoring.centers), changed.Y.shape[1], -1)
+        with_label, without_label = (table.reshape(shape) for table in changed.graph.tables())
+        return replace(scoring, with_label=with_label, without_label=without_label, Y=changed.Y)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[LAMLkNNScoring]:
         """Find the clusters and count the votes once for all k."""

@@ -154,6 +154,7 @@ class LCIF(IncrementalEstimator):
     second_order : bool or "literal"
         Use second-order instance kNN (LCIF2 in the paper; see :class:`InstanceKNN`).
     neighbors_of : {"feature", "label"}
+        Whether each feature keeps its most similar labels, or each label its features.
     aggregate : {"mean", "max", "kept-mean", "literal"}
         See :class:`FeatureKNN`.
     metric : {"cosine", "dot", "euclidean"}
@@ -234,12 +235,12 @@ class LCIF(IncrementalEstimator):
         few = self.neighbors_of == "feature" and self.aggregate != "literal"
         return few and self.second_order is False
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Revise both parts."""
         if not isinstance(scoring, LCIFScoring):
             raise TypeError(f"expected LCIFScoring, got {type(scoring).__name__}")
-        k, Y = self.n_neighbors_feature, revision.Y
-        feature = revised_features(scoring.feature, revision, k, self.aggregate)
+        k, Y = self.n_neighbors_feature, changed.Y
+        feature = revised_features(scoring.feature, changed, k, self.aggregate)
         return LCIFScoring(InstanceKNNScoring(scoring.k, Y), feature, scoring.mixing)
 
     @classmethod

@@ -144,7 +144,9 @@ class LPkNN(IncrementalEstimator):
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts the most frequent label set.
     never_empty : bool or None
@@ -184,6 +186,6 @@ class LPkNN(IncrementalEstimator):
         """Keep the labels."""
         return LPkNNScoring.fit(training, self.n_neighbors)
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Keep the current labels."""
-        return LPkNNScoring(scoring.k, revision.Y)
+        return LPkNNScoring(scoring.k, changed.Y)

@@ -176,9 +176,11 @@ class MLkNN(IncrementalEstimator):
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     smoothing : float
         Added to every count; 1 is Laplace smoothing, 0 is none.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts a label whose posterior is at least 0.5.
     never_empty : bool or None
@@ -231,12 +233,12 @@ class MLkNN(IncrementalEstimator):
         smoothing = check_real("smoothing", self.smoothing, low=0)
         return MLkNNScoring.fit(training, self.n_neighbors, smoothing)
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Read the updated vote tables from the live graph."""
-        if revision.graph is None or not isinstance(scoring, MLkNNScoring):
+        if changed.graph is None or not isinstance(scoring, MLkNNScoring):
             raise RuntimeError("ML-kNN can only be revised with its live graph")
-        with_label, without_label = revision.graph.tables()
-        return MLkNNScoring(scoring.k, scoring.smoothing, with_label, without_label, revision.Y)
+        with_label, without_label = changed.graph.tables()
+        return MLkNNScoring(scoring.k, scoring.smoothing, with_label, without_label, changed.Y)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[MLkNNScoring]:
         """Count the votes once for all k."""

@@ -72,6 +72,7 @@ def explain(
     Parameters
     ----------
     model : estimator of vicinal, or Pipeline that ends in one
+        The fitted model.
     X : rows as the model accepts them
         Texts if the pipeline begins with a :class:`~vicinal.preprocess.TextVectorizer`: the
         explanation then shows which words each feature came from.
@@ -491,6 +492,7 @@ def load(
     Parameters
     ----------
     path : path
+        The file.
     verify : bool
         Check every array against its checksum first, which reads the whole file once. The header
         is always checked.

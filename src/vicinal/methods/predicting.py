@@ -52,6 +52,7 @@ class NeighborQueries(FittedAttributes):
             At most the number of training rows (less one if `X` is None); None for as many as the
             method uses, or all rows if there are fewer.
         return_distance : bool
+            Whether to return distances or similarities too.
 
         Returns
         -------
@@ -132,6 +133,7 @@ class SubsetAccuracy:
         Parameters
         ----------
         X : rows
+            Rows with known labels.
         y : label indicator, or list of label-name collections
             Names are aligned with those of the model; a row with a name that the model does not
             know counts as wrong.
@@ -163,6 +165,7 @@ class Predictions(NeighborQueries):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
+            Rows to label, with the features of the training rows.
         graph : NeighborGraph, optional
             Neighbours of `X` among the training rows, from :meth:`neighbor_graph`; replaces the
             search.

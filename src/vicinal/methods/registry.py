@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from vicinal._core.state import Saveable
 from vicinal.decision import Decision
-from vicinal.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError, did_you_mean
 from vicinal.persistence import register
 
 EVERY_K = tuple(range(1, 31))
@@ -118,7 +118,7 @@ def find_method(name: str, argument: str = "methods") -> type[Any]:
     if not colon:
         own = sorted(_REGISTERED, key=lambda each: (_is_baseline(_REGISTERED[each]), each))
         expected = f"a method ({', '.join(own)}) or module:Class"
-        raise InvalidArgumentError(argument, expected, repr(name))
+        raise InvalidArgumentError(argument, expected, repr(name), did_you_mean(name, own))
     try:
         found: object = import_module(module)
     except (ImportError, SyntaxError, ValueError) as error:

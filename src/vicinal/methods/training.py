@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
 
-from vicinal._core.arrays import Csr, Features, Float, Int
+from vicinal._core.arrays import LARGE_BLOCK_CELLS, Csr, Features, Float, Int
 from vicinal._core.checks import check_option
 from vicinal._core.csr import take_rows
 from vicinal._core.labels import check_indicator
@@ -178,10 +178,6 @@ class KeptLabels(FieldState):
         return cls(read_count(state, "k"), read_indicator(state, "Y"))
 
 
-BLOCK_CELLS = 2**24
-"""Cells scored at a time: 128 MiB of float64."""
-
-
 class EveryLabel:
     """Marks a method whose scores are dense."""
 
@@ -199,7 +195,7 @@ def check_cells(n_rows: int, n_labels: int) -> None:
 
 def rows_at_once(n_labels: int, most: int) -> int:
     """Return how many rows to score at a time, at most `most`."""
-    return max(1, min(most, BLOCK_CELLS // max(n_labels, 1)))
+    return max(1, min(most, LARGE_BLOCK_CELLS // max(n_labels, 1)))
 
 
 BLOCK_ROWS = 16_384

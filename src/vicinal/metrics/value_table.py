@@ -30,6 +30,7 @@ class MetricsTable(Tabular):
     results : dict of column heading to dict of metric to value
         A metric that a column lacks is left blank.
     title : str or None
+        Title, if any.
     """
 
     results: Mapping[str, Mapping[str, float]]
@@ -73,6 +74,7 @@ def metrics_table(
     results : dict of column heading to dict of metric to value
         A metric that a column lacks is left blank.
     title : str or None
+        Title, if any.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 
-from vicinal._core.arrays import Csr, Features, Float, Int
+from vicinal._core.arrays import SMALL_BLOCK_CELLS, Csr, Features, Float, Int
 from vicinal._core.checks import check_integer, check_real
 from vicinal._core.csr import dense_csr
 from vicinal._core.state import State, feature_names_of, read_count, restore_feature_names
@@ -82,10 +82,6 @@ def check_not_negative(rows: Features, user: str) -> None:
         )
 
 
-BLOCK_CELLS = 2**20
-"""Number of cells of a dense array per block: about 20 MB of working memory."""
-
-
 def reweigh(rows: Features, weigh: Callable[[Csr], Float]) -> Features:
     """Return `rows` with their non-zero values replaced by ``weigh(rows)``, one per stored cell.
 
@@ -95,7 +91,7 @@ def reweigh(rows: Features, weigh: Callable[[Csr], Float]) -> Features:
     if isinstance(rows, sparse.csr_array):
         return _reweigh_stored(rows, weigh)
     n_rows, n_columns = rows.shape
-    step = max(1, BLOCK_CELLS // n_columns)
+    step = max(1, SMALL_BLOCK_CELLS // n_columns)
     result = np.empty(rows.shape, rows.dtype)
     for start in range(0, n_rows, step):
         block = dense_csr(rows[start : start + step])

@@ -8,16 +8,13 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from vicinal._core.arrays import Csr, Features, Float, row_ids
+from vicinal._core.arrays import BLOCK_CELLS, Csr, Features, Float, row_ids
 from vicinal._core.checks import all_or_nothing, check_positive
 from vicinal._core.labels import read_labels
 from vicinal._core.state import State, read_array, read_plain
 from vicinal._core.validation import as_csr
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.preprocess._base import FittedTransformer, check_not_negative, reweigh, unit_length
-
-BLOCK_CELLS = 2**22
-"""Number of pairs of a feature and a label per block: about 100 MB of working memory."""
 
 
 class LabelWeights(FittedTransformer):
@@ -75,7 +72,9 @@ class LabelWeights(FittedTransformer):
         Parameters
         ----------
         X : array-like or sparse matrix, shape (n, m)
+            Training rows.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
+            Labels of the training rows.
         """
         prior = check_positive("prior", self.prior)
         rows = self._read(X, reset=True)

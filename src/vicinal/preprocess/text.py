@@ -135,11 +135,13 @@ def read_documents(X: object, name: str = "X") -> list[str]:
     """Return the documents of a list, an array, a pandas or polars series, or any iterable."""
     expected = "a one-dimensional collection of strings"
     if isinstance(X, str | bytes | Mapping) or not isinstance(X, Iterable):
-        raise InvalidArgumentError(name, expected, type(X).__name__)
+        hint = "put a single text into a list: [text]" if isinstance(X, str) else ""
+        raise InvalidArgumentError(name, expected, type(X).__name__, hint)
     shape = getattr(X, "shape", (0,))
     if len(shape) != 1:
         # This refuses data frames too: iterating one would give its column names.
-        raise InvalidArgumentError(name, expected, f"shape {shape}")
+        hint = "choose one column of a frame: frame['text']" if hasattr(X, "columns") else ""
+        raise InvalidArgumentError(name, expected, f"shape {shape}", hint)
     documents = []
     for row, document in enumerate(X):
         if not isinstance(document, str):

@@ -28,7 +28,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.sparse.linalg import LinearOperator, eigsh, lsmr
 from sklearn.exceptions import ConvergenceWarning
 
-from vicinal._core.arrays import Float
+from vicinal._core.arrays import LARGE_BLOCK_CELLS, Float
 from vicinal._core.checks import check_integer, check_real
 from vicinal.errors import InvalidArgumentError, warn_user
 from vicinal.reduction._projection import CentredRows, positive_first
@@ -93,9 +93,6 @@ FEW_LABELS = 2048
 """Maximum number of labels for which all eigenvectors are computed from labels × labels
 matrices."""
 
-BLOCK_CELLS = 2**24
-"""Number of cells processed at a time: 128 MiB of float64."""
-
 RANK_TOLERANCE = 1e-10
 """Directions weaker than this share of the strongest are treated as rounding errors."""
 
@@ -122,7 +119,7 @@ def leading_directions(
         return targets.transposed_dot(rows.dot(regress(targets.dot(V))))
 
     if targets.shape[1] <= FEW_LABELS:
-        block = max(1, BLOCK_CELLS // max(*rows.shape, 1))
+        block = max(1, LARGE_BLOCK_CELLS // max(*rows.shape, 1))
         values, vectors = _all_pairs(explained, targets, label_penalty, block)
     else:
         values, vectors = _some_pairs(explained, targets, label_penalty, n_directions)

@@ -345,6 +345,7 @@ def comparison_report(
     curves : iterable of vicinal.report.comparison_details.Curve
         Additional curves over k, e.g. from tuning; curves in the results are always drawn.
     title : str or None
+        Title, if any.
 
     Returns
     -------

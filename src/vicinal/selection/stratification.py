@@ -197,6 +197,7 @@ class IterativeStratification:
         X : array-like, n rows
             Only the number of rows is used.
         y : indicator, dense or sparse, or list of label-name collections
+            Labels of the rows.
         groups : object
             Not used.
         """

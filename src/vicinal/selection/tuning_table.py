@@ -25,6 +25,7 @@ class Best:
     Parameters
     ----------
     method : str
+        Name of the method.
     params : dict of str to object
         The parameters that were tuned.
     mean, std : float
@@ -49,6 +50,7 @@ class TuningTable(Tabular):
     params : tuple of dict
         The parameters of each setting that were tuned.
     metrics : tuple of str
+        Names of the metrics.
     values : ndarray of float64, shape (settings, folds, metrics)
         NaN if a metric is undefined or a fold was not evaluated.
     done : ndarray of bool, shape (settings, folds)
@@ -107,6 +109,7 @@ class TuningTable(Tabular):
         Parameters
         ----------
         metric : str
+            Name of the metric.
         among : sequence of int, optional
             Settings to choose from; all by default.
         """

@@ -32,6 +32,7 @@ from vicinal.methods.iblr import fit_logistic
 from vicinal.methods.incremental import check_recalibrate_at
 from vicinal.methods.label_ridge.ridge_scoring import unit_rows
 from vicinal.methods.label_ridge.solver import check_alphas, coefficient_bytes
+from vicinal.methods.local_ridge import label_sums
 from vicinal.methods.lpknn import majorities
 from vicinal.methods.pipeline import column_names, ordered_by_name, with_feature_names
 from vicinal.methods.predicting import labels_as, probabilities_as
@@ -298,3 +299,10 @@ def test_shared_features():
     x, rows = np.array([[1.0, 1.0, 0.0]]), np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 2.0]])
     first, second = shared_features(x, rows, "cosine")
     assert (first[0].tolist(), first[1].round(4).tolist(), second[0].tolist()) == ([0], [0.5], [])
+
+
+def test_label_sums():
+    graph = NeighborGraph(np.array([[1, 0]], dtype=np.int32), np.ones((1, 2)), "cosine", 2)
+    Y = sparse.csr_array(np.array([[1, 1, 0], [0, 1, 0]]))
+    sums = label_sums(graph, np.array([[0.75, -0.25]]), Y)
+    np.testing.assert_equal(sums.toarray(), np.array([[-0.25, 0.5, 0.0]]))

@@ -63,6 +63,12 @@ def test_parse_names():
     }
 
 
+def test_parse_names_takes_several_by_commas():
+    given = ["mlknn=ML-kNN,own:Class=Own, with a comma,brknn=BRkNN"]
+    names = {"mlknn": "ML-kNN", "own:Class": "Own, with a comma", "brknn": "BRkNN"}
+    assert parse_names(given) == names
+
+
 def test_same_name():
     assert (same_name("ML-kNN") == same_name("mlknn"), same_name("IBLR-ML")) == (True, "iblr")
 

@@ -96,6 +96,7 @@ class Content:
     labels : list of list of str, or None
         The labels of each row; None if they were not requested.
     row_names : tuple of str or None
+        Names of the rows, if there are any.
     reading : Reading
         How the columns were read.
     lines : sequence of int

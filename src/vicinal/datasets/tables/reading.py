@@ -100,6 +100,7 @@ class Reading:
     separator : str or None
         Separator of the labels in a cell; ``""`` if a cell is one label or a list.
     row_names : str or None
+        Column with the names of the rows, if there is one.
     decimal : str
         Decimal sign of the numbers.
     encoding, delimiter : str or None

@@ -91,10 +91,10 @@ FEWEST_CELLS = 200
 100, and one that does not split scores all rows and labels alike."""
 
 
-def row_folds(row_of: Int, random_state: int, repeat: int = 0) -> Int:
+def row_folds(row_of: Int, random_state: int, repeat: int = 0, n_folds: int = N_FOLDS) -> Int:
     """Return the fold of each cell: rows are dealt out in random order, anew for each repeat."""
     n_rows = int(row_of.max()) + 1 if len(row_of) else 0
-    fold: Int = np.random.default_rng([random_state, repeat]).permutation(n_rows) % N_FOLDS
+    fold: Int = np.random.default_rng([random_state, repeat]).permutation(n_rows) % n_folds
     return fold[row_of]
 
 
@@ -140,22 +140,34 @@ class Pace:
     rate : float
         What the value of a leaf is multiplied by.
     n_leaves : int
+    n_folds : int
+        Models, each trained on the rows outside a fold.
     """
 
     n_rounds: int
     rate: float
     n_leaves: int
+    n_folds: int
 
 
-SMALL_STEPS = Pace(200, 0.1, 15)
-LARGE_STEPS = Pace(60, 0.15, 47)
-"""As good where cells are many, in half of the time: most of a tree's time is for its root."""
-MANY_CELLS = 150_000
+PACES = (
+    (150_000, Pace(40, 0.2, 95, 2)),
+    (60_000, Pace(60, 0.15, 31, N_FOLDS)),
+    (0, Pace(200, 0.1, 15, N_FOLDS)),
+)
+"""By the number of cells that there must be more of. Larger steps are as good where cells are many,
+in a third of the time: most of a tree's time is for its root."""
 
 
 def pace_for(n_cells: int) -> Pace:
-    """Return how to learn from so many cells."""
-    return LARGE_STEPS if n_cells > MANY_CELLS else SMALL_STEPS
+    """Return how to learn from so many cells.
+
+    Examples
+    --------
+    >>> pace_for(1_000).n_leaves, pace_for(100_000).n_leaves, pace_for(400_000).n_leaves
+    (15, 31, 95)
+    """
+    return next(pace for more_than, pace in PACES if n_cells > more_than or not more_than)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,13 +190,16 @@ def fit_boosting(cells: Cells, true: Float, row_of: Int, random_state: int) -> C
     random_state : int
     """
     pace = pace_for(len(cells))
-    folds = [row_folds(row_of, random_state, repeat) for repeat in range(repeats_for(len(cells)))]
+    folds = [
+        row_folds(row_of, random_state, repeat, pace.n_folds)
+        for repeat in range(repeats_for(len(cells)))
+    ]
     feature, threshold, left, right, roots, base, held_out = boosted_trees(
         np.ascontiguousarray(cells),
         true.astype(np.uint8),
         bin_thresholds(cells),
         np.stack(folds).astype(np.uint8),
-        n_folds=N_FOLDS,
+        n_folds=pace.n_folds,
         n_rounds=pace.n_rounds,
         n_leaves=pace.n_leaves,
         patience=PATIENCE,

@@ -28,7 +28,7 @@ from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr, csr_parts
 from vicinal._native import BlendView, LabelCentroids
 from vicinal.distances import get_distance
-from vicinal.errors import ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.index import TrainingRows
@@ -39,6 +39,8 @@ from vicinal.preprocess._base import spread
 from vicinal.preprocess.label_weights import is_count, label_weights
 
 KINDS = ("given", "weighted", "scaled", "vectors")
+PARTS = ("votes", "local ridge", "centroids", "ridge")
+"""What a blend may consist of; the last one is the global ridge."""
 PRIOR = 5.0
 """Of the label weights; see :class:`vicinal.preprocess.LabelWeights`."""
 DENSE_SHARE = 0.3
@@ -52,6 +54,7 @@ VOTERS = 30
 """Of these, those that vote."""
 VOTES = np.array([VOTERS], dtype=np.int64), np.array([2.0])
 MORE_VOTES = np.array([VOTERS, VOTERS], dtype=np.int64), np.array([2.0, 6.0])
+NO_VOTES = np.empty(0, dtype=np.int64), np.empty(0)
 """Numbers of voters, and powers of their similarities."""
 ALPHA, DENSE_ALPHA, MORE_ALPHAS = 1.0, 0.3, (1.0, 0.3)
 """Of local ridge."""
@@ -75,13 +78,12 @@ class Look:
         Weights of the features and nothing; or the least value and the width of each.
     has_more_parts : bool
         Whether its neighbours are heard twice, with sharper weights the second time.
+    parts : tuple of str
+        Of :data:`PARTS`, those that it may have.
     source : str
         The name of its features where `X` was a mapping; else empty.
     columns : tuple of int
         The first of its columns and the one behind its last; empty for all columns.
-    has_centroids : bool
-        Whether rows are compared with the centroids of labels: measurements are not, and vectors
-        only if no words are there to be compared.
     """
 
     kind: str
@@ -90,9 +92,9 @@ class Look:
     first: Float
     second: Float
     has_more_parts: bool = False
+    parts: tuple[str, ...] = PARTS
     source: str = ""
     columns: tuple[int, ...] = ()
-    has_centroids: bool = True
 
     @property
     def name(self) -> str:
@@ -124,6 +126,11 @@ class Look:
         """Tell whether rows of so many features can be looked at."""
         first, behind = self.columns or (0, n_features)
         return behind <= n_features and len(self.first) in (0, behind - first)
+
+    @property
+    def has_centroids(self) -> bool:
+        """Whether rows are compared with the centroids of labels; measurements are not."""
+        return self.kind != "scaled" and "centroids" in self.parts
 
     def of(self, X: Features) -> Features:
         """Return rows in this view."""
@@ -158,9 +165,9 @@ class Look:
             "first": self.first,
             "second": self.second,
             "has_more_parts": self.has_more_parts,
+            "parts": list(self.parts),
             "source": self.source,
             "columns": list(self.columns),
-            "has_centroids": self.has_centroids,
         }
 
     @classmethod
@@ -184,11 +191,9 @@ class Look:
             first,
             second,
             read_plain(state, "has_more_parts", bool),
+            _read_parts(state),
             read_plain(state, "source", str) if "source" in state else "",
             columns,
-            read_plain(state, "has_centroids", bool)
-            if "has_centroids" in state
-            else kind != "scaled",
         )
 
 
@@ -198,18 +203,52 @@ def _is_span(columns: tuple[Any, ...]) -> bool:
     return is_pair and 0 <= columns[0] < columns[1]
 
 
-def choose_looks(X: Features, Y: Csr, metric: str, views: FeatureViews | None = None) -> list[Look]:
+def _read_parts(state: Mapping[str, State]) -> tuple[str, ...]:
+    """Return the parts of a stored look, checked; models of before had all of them."""
+    if "parts" not in state:
+        return PARTS
+    try:
+        return check_parts(read_part(state, "parts", list))
+    except ValueError as error:
+        raise ModelFormatError(str(error)) from None
+
+
+def check_parts(parts: object) -> tuple[str, ...]:
+    """Return the parts that a blend may have, in their order; ``"auto"`` for all.
+
+    Examples
+    --------
+    >>> check_parts(["centroids", "votes"])
+    ('votes', 'centroids')
+    """
+    if isinstance(parts, str) and parts == "auto":
+        return PARTS
+    if isinstance(parts, list | tuple) and parts and all(part in PARTS for part in parts):
+        return tuple(part for part in PARTS if part in parts)
+    expected = f"'auto' or some of {', '.join(map(repr, PARTS))}"
+    raise InvalidArgumentError("parts", expected, parts)
+
+
+def choose_looks(
+    X: Features,
+    Y: Csr,
+    metric: str,
+    views: FeatureViews | None = None,
+    parts: tuple[str, ...] = PARTS,
+) -> list[Look]:
     """Return the views for training rows, by what their values are."""
     if views is None:
-        return _looks(X, Y, metric)
+        return [replace(look, parts=parts) for look in _looks(X, Y, metric)]
     looks = [
-        replace(look, source=name, columns=span)
+        replace(look, parts=parts, source=name, columns=span)
         for name, span in zip(views.names, views.spans, strict=True)
         for look in _looks(take_columns(X, *span), Y, metric)
     ]
-    if any(look.is_words for look in looks):
-        looks = [replace(look, has_centroids=look.is_words) for look in looks]
-    return looks
+    if not any(look.is_words for look in looks):
+        return looks
+    # Where words are compared with centroids, those of vectors make predictions worse.
+    others = tuple(part for part in parts if part != "centroids")
+    return [look if look.is_words else replace(look, parts=others) for look in looks]
 
 
 def _looks(X: Features, Y: Csr, metric: str) -> list[Look]:
@@ -222,7 +261,7 @@ def _looks(X: Features, Y: Csr, metric: str) -> list[Look]:
         if are_vectors(least, largest):
             return [Look("vectors", metric, False, nothing, nothing, more)]
         width = np.where(largest > least, largest - least, 1.0)
-        return [Look("scaled", "euclidean", False, least, width, has_centroids=False)]
+        return [Look("scaled", "euclidean", False, least, width)]
     rows = as_csr(X)
     counts = is_count(rows)
     idf = nothing
@@ -282,6 +321,7 @@ class View:
     rows : TrainingRows
         The training rows in this view, at the places that the model has them at.
     centroids : LabelCentroids or None
+        None for measurements, and where they are left out.
     """
 
     look: Look
@@ -313,8 +353,9 @@ class View:
     @property
     def part_names(self) -> list[str]:
         """What its parts are called."""
-        more = self.look.has_more_parts
-        kinds = ["votes", *["sharper votes"] * more, "local ridge", *["closer local ridge"] * more]
+        more, parts = self.look.has_more_parts, self.look.parts
+        kinds = ["votes", *["sharper votes"] * more] * ("votes" in parts)
+        kinds += ["local ridge", *["closer local ridge"] * more] * ("local ridge" in parts)
         kinds += ["centroids"] * self.look.has_centroids
         return [f"{kind}, {self.look.name}" for kind in kinds]
 
@@ -322,10 +363,8 @@ class View:
         """Return the nearest training rows of rows that are in this view already."""
         return self.rows.query(seen, NEIGHBORS)
 
-    def nearest_others(self, places: Int | None) -> NeighborGraph:
-        """Return the nearest other rows of training rows; None for all of them."""
-        if places is None:
-            return self.rows.query_self(NEIGHBORS)
+    def nearest_others(self, places: Int) -> NeighborGraph:
+        """Return the nearest other rows of training rows."""
         return self.rows.query_rows(places, NEIGHBORS)
 
     def speak(self, near: NeighborGraph, seen: Features) -> BlendView:
@@ -344,10 +383,14 @@ class View:
 
     def votes(self) -> tuple[Int, Float]:
         """Return numbers of voters, and powers of their similarities."""
+        if "votes" not in self.look.parts:
+            return NO_VOTES
         return MORE_VOTES if self.look.has_more_parts else VOTES
 
     def ridge(self, near: NeighborGraph) -> Float:
         """Return the weights of local ridge for each neighbour, shape (1, α's, n, k)."""
+        if "local ridge" not in self.look.parts:
+            return np.empty((1, 0, near.n_queries, near.k))
         alphas = MORE_ALPHAS if self.look.has_more_parts else (ALPHA,)
         if self.look.kind == "scaled":
             alphas = (DENSE_ALPHA,)

@@ -13,7 +13,7 @@ from vicinal._core.state import State, read_part, read_value
 from vicinal._core.threads import on_one_blas_thread, thread_count, using_threads
 from vicinal._core.validation import csr_parts
 from vicinal._native import blend_cells
-from vicinal.errors import ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explanation.breakdown import Breakdown, Terms, mixture_breakdown
 from vicinal.graph import NeighborGraph
 from vicinal.methods._formulas import cells as score_cells
@@ -22,6 +22,7 @@ from vicinal.methods.blend.global_ridge import (
     MOST_KERNEL_ROWS,
     MOST_UNKNOWNS,
     GlobalRidge,
+    KeptFeatures,
     Landmarks,
 )
 from vicinal.methods.blend.mixture import (
@@ -32,7 +33,7 @@ from vicinal.methods.blend.mixture import (
     content_order,
     fit_boosting,
 )
-from vicinal.methods.blend.parts import Look, View, choose_looks
+from vicinal.methods.blend.parts import PARTS, Look, View, choose_looks
 from vicinal.methods.feature_views import FeatureViews
 from vicinal.methods.training import Training, check_given, read_indicator
 from vicinal.scores import Scores
@@ -43,11 +44,12 @@ FEW_LABELS = 30
 """Labels up to which every label of every row has a cell."""
 BELOW = 256
 """Labels below the candidates whose order is that of their centroids."""
-MOST_CELLS = 400_000
+MOST_CELLS = 300_000
 MOST_ROWS = 20_000
 """Rows and cells that the mixture is learned on at most."""
 LEAST_PROBABILITY = 1e-6
 """Of a candidate. Labels below the candidates score less: by similarity, then by frequency."""
+MOST_PROBABILITY = float(np.nextafter(1.0, 0.0))
 LEAST_SIMILAR, MOST_FREQUENT = 2e-7, 1e-7
 BLOCK_ROWS = 2048
 
@@ -140,8 +142,10 @@ class BlendScoring:
     mixture : Trees or ConvexMix
     held_out : HeldOut or None
         None after a change, and in a loaded model.
-    taught : mapping of bytes to tuple of int
-        Ids of the rows that were learned after the fit, by their features.
+    taught : dict of bytes to tuple of int
+        Ids of the rows that were learned after the fit, by their features. Shared by all versions
+        of a model and never emptied, so that learning does not copy it: an id counts if the version
+        has a row of that id with these features.
     looks : tuple of Look
         Of a loaded model, until it is bound to its rows.
     """
@@ -153,7 +157,7 @@ class BlendScoring:
     plan: CellPlan
     mixture: Mixture
     held_out: HeldOut | None = None
-    taught: Mapping[bytes, tuple[int, ...]] = field(default_factory=dict)
+    taught: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
     looks: tuple[Look, ...] = ()
 
     @property
@@ -312,12 +316,12 @@ class BlendScoring:
     def _owners(self) -> Int:
         """Return the part that each column of a cell belongs to; the prior belongs to none.
 
-        The similarities of a view's neighbours belong to its votes.
+        The similarities of a view's neighbours belong to its votes, or its next part.
         """
         names = self.names
         firsts, part = [], 0
         for view in self.views:
-            firsts += [part] * 3
+            firsts += [part if view.part_names else len(names)] * 3
             part += len(view.part_names)
         return np.array([*np.repeat(np.arange(len(names)), 2), *firsts, len(names)])
 
@@ -334,11 +338,12 @@ class BlendScoring:
         max_memory: int,
         n_jobs: int | None = None,
         algorithm: object = "auto",
+        parts: tuple[str, ...] = PARTS,
         sources: FeatureViews | None = None,
     ) -> Self:
         """Build the parts and learn their mixture from leave-one-out cells."""
         X = check_given(training.X, training.n_rows)
-        looks = choose_looks(X, training.Y, metric, sources)
+        looks = choose_looks(X, training.Y, metric, sources, parts)
         views = tuple(View.build(look, X, training.Y, n_jobs, algorithm) for look in looks)
         bare = cls(
             views,
@@ -348,6 +353,8 @@ class BlendScoring:
             CellPlan.of(training.Y),
             ConvexMix(np.ones(1), 1.0, 0.0, 1),
         )
+        if not bare.names:
+            raise InvalidArgumentError("parts", "one that these rows can have", list(parts))
         return bare._mixed(X, combine, random_state)
 
     def _mixed(self, X: Features, combine: str, random_state: int) -> Self:
@@ -377,25 +384,14 @@ class BlendScoring:
     def left_out(self, rows: Int, most_cells: int) -> Listed:
         """Return the cells of training rows as if each had been left out, in their order.
 
-        Later rows are dropped once there are `most_cells` cells. All words are searched at once,
-        which is quicker; dense rows are searched as they are needed.
+        Later rows are dropped once there are `most_cells` cells.
         """
-        n_rows = self.n_rows
-        every = len(rows) > n_rows // 3
-        near = [
-            view.nearest_others(None if every else rows) if view.look.is_words else None
-            for view in self.views
-        ]
         found: list[Listed] = []
         n_cells = 0
         for start, stop in blocks(len(rows), BLOCK_ROWS, "Leaving rows out"):
             some = rows[start:stop]
             seen = [take_rows(view.rows.X, some) for view in self.views]
-            place = some if every else np.arange(start, stop)
-            graphs = [
-                view.nearest_others(some) if graph is None else graph.some(place)
-                for view, graph in zip(self.views, near, strict=True)
-            ]
+            graphs = [view.nearest_others(some) for view in self.views]
             own = take_rows(self.Y, some)
             tables = [ridge.scores_without(self._phi(ridge, seen), own) for ridge in self.ridges]
             found.append(self._cells(seen, graphs, tables, own, 0))
@@ -506,7 +502,7 @@ class BlendScoring:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the centroids, which are built again from the rows."""
         bare = tuple(replace(view, centroids=None) for view in self.views)
-        return {**vars(self), "views": bare}
+        return {**vars(self), "views": bare, "taught": dict(self.taught)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Build the centroids."""
@@ -556,28 +552,32 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
     """Return the global ridges of views where they fit."""
     found: list[GlobalRidge] = []
     n_rows, n_labels = (int(size) for size in Y.shape)
+    last_words = max((at for at, view in enumerate(views) if view.look.is_words), default=-1)
     for number, view in enumerate(views):
+        if "ridge" not in view.look.parts:
+            continue
         X, name = view.rows.X, view.look.name
         seen = view.look.unit(X)
 
         def add(
             kind: str,
             alpha: float,
-            landmarks: Landmarks | None,
+            basis: Landmarks | KeptFeatures | None,
             view: int = number,
             seen: Features = seen,
             name: str = name,
         ) -> None:
-            found.append(GlobalRidge.fit(f"{kind}, {name}", view, alpha, landmarks, seen, Y))
+            found.append(GlobalRidge.fit(f"{kind}, {name}", view, alpha, basis, seen, Y))
 
-        unknowns = min(seen.shape[1], n_rows)
-        unknowns = min(unknowns, MOST_UNKNOWNS)
+        unknowns = min(seen.shape[1], n_rows, MOST_UNKNOWNS)
         if unknowns * n_labels > MOST_COEFFICIENTS or 64 * unknowns**2 > max_memory:
             continue
         if seen.shape[1] <= MOST_UNKNOWNS:
             add("ridge", 1.0, None)
         elif n_rows <= MOST_UNKNOWNS:
             add("ridge", 1.0, Landmarks.choose(seen, 0.0))
+        elif number == last_words:
+            add("ridge", 1.0, KeptFeatures.strongest(seen))
         if view.look.kind == "scaled" and n_rows <= MOST_KERNEL_ROWS:
             for share, alpha in KERNELS:
                 marks = Landmarks.choose(seen, share * typical_width(full_rows(seen)))
@@ -648,7 +648,9 @@ def _united(terms: Sequence[Terms]) -> tuple[Terms, ...]:
 
 
 def probability(log_odds: Float) -> Float:
-    """Return the probabilities of log-odds, at least :data:`LEAST_PROBABILITY`.
+    """Return the probabilities of log-odds, at least :data:`LEAST_PROBABILITY` and below 1.
+
+    A probability of 1 is left to labels that were taught.
 
     Examples
     --------
@@ -656,4 +658,4 @@ def probability(log_odds: Float) -> Float:
     [0.5, 1e-06]
     """
     p: Float = 1.0 / (1.0 + np.exp(-np.clip(log_odds, -700.0, 700.0)))
-    return np.clip(p, LEAST_PROBABILITY, 1.0)
+    return np.clip(p, LEAST_PROBABILITY, MOST_PROBABILITY)

@@ -160,11 +160,11 @@ class LabelRidge(IncrementalEstimator):
     @contextmanager
     def _changing(self) -> Iterator[SmallChange]:
         """Change the model, unless its rows have weights, which further rows would lack."""
-        with super()._changing() as reviser:
-            if getattr(reviser.version.scoring, "weights", None) is not None:
+        with super()._changing() as change:
+            if getattr(change.version.scoring, "weights", None) is not None:
                 expected = "a model fitted without sample_weight (fit again on all rows)"
                 raise InvalidArgumentError("partial_fit, forget", expected, "weighted rows")
-            yield reviser
+            yield change
 
     def _neighbors(self) -> int:
         """Return 0: no rows are searched."""

@@ -39,11 +39,11 @@ from vicinal._core.checks import check_integer, check_option, check_positive, ch
 from vicinal._core.threads import thread_count
 from vicinal._native import column_products, quadratic_forms
 from vicinal.errors import InvalidArgumentError
+from vicinal.index._common import BACKENDS
 from vicinal.methods._formulas import native_matrix
 from vicinal.methods.training import Training
 
 KERNELS = ("rbf",)
-BACKENDS = ("numpy", "torch")
 DEFAULT_MEMORY = 4 * 2**30
 """Bytes that a fit may use by default."""
 
