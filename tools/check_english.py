@@ -59,8 +59,10 @@ def main() -> int:
         for number, line in prose(file.read_text(encoding="utf-8")):
             semicolons += 0 if line.startswith("|") else len(_SEMICOLON.findall(line))
             for pattern, instead in INSTEAD.items():
-                for found in re.finditer(pattern, line, re.IGNORECASE):
-                    problems.append(f"{file}:{number}: {found[0]!r} (instead: {instead})")
+                problems.extend(
+                    f"{file}:{number}: {found[0]!r} (instead: {instead})"
+                    for found in re.finditer(pattern, line, re.IGNORECASE)
+                )
     sys.stdout.writelines(f"{line}\n" for line in problems)
     sys.stdout.write(f"{len(problems)} banned words, {semicolons} semicolons in prose\n")
     return 1 if problems or semicolons > MOST_SEMICOLONS else 0

@@ -89,7 +89,7 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
         "backend": "numpy",
         "device": None,
     },
-    "Blend": {"combine": "boosting", "random_state": 0, "max_memory": None},
+    "Blend": {"combine": "boosting", "parts": "auto", "random_state": 0, "max_memory": None},
 }
 COSINE = {"InstanceKNN", "FeatureKNN", "LCIF", "LocalRidge", "LabelRidge", "Blend"}
 INCREMENTAL = (
