@@ -219,6 +219,10 @@ bench-scale: setup ## Data larger than memory, and two workers against one proce
 bench-scale-commands: setup ## Large data sets by the command line (ARGS="texts yso-finna-en.tsv.xz --method lcif")
 	$(BIN)/python -m benchmarks.scale_commands $(ARGS)
 
+.PHONY: bench-scale-model
+bench-scale-model: setup ## The default model as rows grow, in memory or from a stream (ARGS="--rows 200000 --out-of-core --limit-mb 1000")
+	$(BIN)/python -m benchmarks.scale_model $(ARGS)
+
 .PHONY: test-cluster-faults
 test-cluster-faults: setup ## A cluster whose workers die, stand still and join at random moments, for minutes
 	$(BIN)/python -m pytest -m slow -q tests/cluster

@@ -52,7 +52,8 @@ def prose(text: str) -> Iterator[tuple[int, str]]:
 
 def main() -> int:
     """Print every place; return 1 if there are more than allowed."""
-    problems, semicolons = [], 0
+    problems: list[str] = []
+    semicolons = 0
     for file in markdown_files():
         if file.name in GENERATED or file.name == "CHANGELOG.md":
             continue

@@ -1,6 +1,6 @@
 """The array types that stages pass to each other, by name."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -57,6 +57,41 @@ def contiguous(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[A
     """
     found = np.ascontiguousarray(array, dtype=dtype)
     return found if found.flags.aligned else found.copy()
+
+
+ENTRIES_AT_ONCE = 2**22
+"""Entries of a large matrix that are looked at together, so that copies of them stay small."""
+
+
+def count_columns(columns: NDArray[Any], n_columns: int) -> Int:
+    """Return how often each column occurs. Memory: 32 MB besides the result.
+
+    Examples
+    --------
+    >>> count_columns(np.array([2, 0, 2]), 4).tolist()
+    [1, 0, 2, 0]
+    """
+    counts = np.zeros(n_columns, dtype=np.int64)
+    for start in range(0, len(columns), ENTRIES_AT_ONCE):
+        counts += np.bincount(columns[start : start + ENTRIES_AT_ONCE], minlength=n_columns)
+    return counts
+
+
+def row_blocks(indptr: NDArray[Any]) -> Iterator[tuple[int, int]]:
+    """Yield the ends of blocks of rows with at most so many entries, or of one row each.
+
+    Examples
+    --------
+    >>> list(row_blocks(np.array([0, 1, 2**22, 2**22 + 1])))
+    [(0, 2), (2, 3)]
+    """
+    start, n_rows = 0, len(indptr) - 1
+    while start < n_rows:
+        most = int(indptr[start]) + ENTRIES_AT_ONCE
+        stop = int(np.searchsorted(indptr, most, side="right")) - 1
+        stop = min(max(stop, start + 1), n_rows)
+        yield start, stop
+        start = stop
 
 
 def row_ids(matrix: Csr) -> Int:

@@ -588,6 +588,11 @@ class SegmentedAlgorithm:
         See :class:`SegmentedIndex`.
     index : SegmentedIndex or None
         Whose stored postings are used for a model that is fitted on :attr:`SegmentedIndex.X`.
+    folder : str or None
+        Where a :class:`~vicinal.Blend` keeps its views of the rows, memory-mapped: about 60 bytes
+        per entry of sparse rows. The saved model refers to this folder. None: in memory.
+    is_written : bool
+        Whether the folder has all views already; if one is missing, it is an error.
 
     Examples
     --------
@@ -599,6 +604,13 @@ class SegmentedAlgorithm:
     saved_as: ClassVar[str] = "segmented"
     max_memory: int | None = None
     index: SegmentedIndex | None = None
+    folder: str | None = None
+    is_written: bool = False
+
+    @property
+    def limit(self) -> int:
+        """Bytes of postings to keep or to build at a time."""
+        return _checked_memory(self.max_memory)
 
     def __deepcopy__(self, memo: object) -> "SegmentedAlgorithm":
         """Return itself: it does not change, and mapped rows are recognised by their address."""

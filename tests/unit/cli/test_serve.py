@@ -1,5 +1,6 @@
 """``vicinal serve`` and ``vicinal demo --serve``, up to the point where they would listen."""
 
+import gc
 import json
 import socket
 import sys
@@ -163,3 +164,11 @@ def test_port_0_takes_one_free_port_for_every_address():
             server.bound_sockets("127.0.0.1", ports.pop()),
         ):
             pass
+
+
+def test_the_garbage_collector_is_spared_what_is_loaded():
+    try:
+        server.keep_what_is_loaded()
+        assert gc.get_freeze_count() > 10_000
+    finally:
+        gc.unfreeze()

@@ -34,7 +34,7 @@ from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
 from vicinal.errors import ModelFormatError
 from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
-from vicinal.index import TrainingRows
+from vicinal.index import SegmentedAlgorithm, TrainingRows
 from vicinal.methods._formulas import cells
 from vicinal.methods.blend.global_ridge import GlobalRidge
 from vicinal.methods.blend.mixture import ConvexMix, Trees
@@ -344,12 +344,19 @@ class Blend(IncrementalEstimator):
         """Return the fitted model as plain values, arrays and parts."""
         taught = _blend(self._fitted().scoring).taught
         ids = sorted(each for ids in list(taught.values()) for each in ids)
-        return {**super().get_state(), "taught": np.array(ids, dtype=np.int64)}
+        state = {**super().get_state(), "taught": np.array(ids, dtype=np.int64)}
+        algorithm, stored = self.algorithm, _blend(self._fitted().scoring).are_stored
+        if stored and isinstance(algorithm, SegmentedAlgorithm) and algorithm.folder is not None:
+            state["views in"] = [algorithm.folder, algorithm.limit]
+        return state
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
         read_part(state, "scoring", BlendScoring)
+        if "views in" in state:
+            params = {**read_part(state, "params", dict), "algorithm": _views_in(state)}
+            state = {**state, "params": params}
         model = super().from_state(state)
         version = model._fitted()
         rows, scoring = version.rows, _blend(version.scoring)
@@ -361,6 +368,15 @@ class Blend(IncrementalEstimator):
         bound = replace(scoring.bound(rows.X, model.n_jobs, model.algorithm), taught=taught)
         model._publish(replace(version, scoring=bound))
         return model
+
+
+def _views_in(state: Mapping[str, State]) -> SegmentedAlgorithm:
+    """Return where the views of a saved blend are."""
+    match read_part(state, "views in", list):
+        case [str() as folder, int() as memory] if memory >= 2**20:
+            return SegmentedAlgorithm(memory, folder=folder, is_written=True)
+        case other:
+            raise ModelFormatError(f"views in: expected a folder and a limit, got {other!r}")
 
 
 def _blend(scoring: object) -> BlendScoring:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from vicinal._core.arrays import Csr, Features, Float, Int, Int32, row_ids
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32, row_blocks
 from vicinal._core.state import FieldState, State, read_array, read_plain
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr
@@ -333,25 +333,42 @@ def content_order(X: Features, Y: Csr) -> Int:
 
 
 def content_numbers(X: Features, Y: Csr) -> Numbers:
-    """Return the number of each row."""
+    """Return the number of each row. Memory: 24 bytes per row, 8 per feature and label."""
     cells = as_csr(X)
-    row_of = row_ids(cells)
-    kept = cells.data != 0
-    values = _mixed(cells.data[kept].astype(np.float64).view(np.uint64))
-    rows, columns = row_of[kept], cells.indices[kept].astype(np.int64)
-    labels = Y.indices.astype(np.int64)
-    label_rows = row_ids(Y)
-    numbers = _sums(values, rows, Y.shape[0]) + _sums(LABEL, label_rows, Y.shape[0])
+    n_rows = int(Y.shape[0])
+    numbers = np.zeros(n_rows, dtype=np.uint64)
+    for start, stop in row_blocks(cells.indptr):
+        rows, _, values = _entries(cells, start, stop)
+        numbers[start:stop] = _sums(values, rows, stop - start)
+    numbers += np.diff(Y.indptr).astype(np.uint64) * LABEL
     for _ in range(ROUNDS):
         of_row = _mixed(numbers)
-        of_column = _sums(_mixed(of_row[rows] ^ values), columns, cells.shape[1])
-        of_label = _sums(_mixed(of_row[label_rows] ^ LABEL), labels, Y.shape[1])
-        numbers = (
-            of_row
-            + _sums(_mixed(of_column[columns] ^ values), rows, Y.shape[0])
-            + _sums(_mixed(of_label[labels] ^ LABEL), label_rows, Y.shape[0])
-        )
+        of_column = np.zeros(cells.shape[1], dtype=np.uint64)
+        for start, stop in row_blocks(cells.indptr):
+            rows, columns, values = _entries(cells, start, stop)
+            np.add.at(of_column, columns, _mixed(of_row[start:stop][rows] ^ values))
+        of_label = np.zeros(Y.shape[1], dtype=np.uint64)
+        for start, stop in row_blocks(Y.indptr):
+            rows, labels, _ = _entries(Y, start, stop)
+            np.add.at(of_label, labels, _mixed(of_row[start:stop][rows] ^ LABEL))
+        numbers = of_row.copy()
+        for start, stop in row_blocks(Y.indptr):
+            rows, labels, _ = _entries(Y, start, stop)
+            numbers[start:stop] += _sums(_mixed(of_label[labels] ^ LABEL), rows, stop - start)
+        for start, stop in row_blocks(cells.indptr):
+            rows, columns, values = _entries(cells, start, stop)
+            numbers[start:stop] += _sums(_mixed(of_column[columns] ^ values), rows, stop - start)
     return _mixed(numbers)
+
+
+def _entries(cells: Csr, start: int, stop: int) -> tuple[Int, Int, Numbers]:
+    """Return the rows, from 0 on, the columns and the mixed values of some rows' entries."""
+    entries = slice(cells.indptr[start], cells.indptr[stop])
+    data = cells.data[entries]
+    kept = data != 0
+    rows = np.repeat(np.arange(stop - start), np.diff(cells.indptr[start : stop + 1]))[kept]
+    values = _mixed(data[kept].astype(np.float64).view(np.uint64))
+    return rows, cells.indices[entries][kept].astype(np.int64), values
 
 
 def _sums(numbers: Numbers | np.uint64, places: Int, size: int) -> Numbers:

@@ -17,8 +17,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vicinal._core.arrays import Csr, Features, Float, Int
+from vicinal._core.arrays import (
+    ENTRIES_AT_ONCE,
+    Csr,
+    Features,
+    Float,
+    Int,
+    Int32,
+    count_columns,
+    row_blocks,
+)
 from vicinal._core.checks import check_option
 from vicinal._core.csr import take_rows, trust, with_values
 from vicinal._core.state import State, read_array, read_part, read_plain
@@ -29,8 +39,10 @@ from vicinal.distances import get_distance
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
-from vicinal.index import TrainingRows
+from vicinal.index import SegmentedAlgorithm, TrainingRows
+from vicinal.index.segment_files import are_same_rows
 from vicinal.methods._formulas import neighbor_weights
+from vicinal.methods.blend.view_folder import stored_view
 from vicinal.methods.local_ridge import ridge_weights
 from vicinal.preprocess._base import spread
 from vicinal.preprocess.label_weights import is_count, label_weights
@@ -114,10 +126,18 @@ class Look:
         if not len(self.first):
             return X
         rows = trust(as_csr(X))
-        values = rows.data.astype(np.float64)
+        values = np.empty(len(rows.data))
+        for start in range(0, len(values), ENTRIES_AT_ONCE):
+            some = slice(start, start + ENTRIES_AT_ONCE)
+            values[some] = self._weighted(rows.data[some], rows.indices[some])
+        return with_values(rows, values)
+
+    def _weighted(self, given: NDArray[Any], columns: Int32) -> Float:
+        """Return values of some columns, weighted."""
+        values: Float = given.astype(np.float64)
         if self.is_count:  # new rows may hold values below 1, which are no counts
             values = np.where(values >= 1, 1.0 + np.log(np.maximum(values, 1.0)), values)
-        return with_values(rows, values * self.first[rows.indices])
+        return values * self.first[columns]
 
     def get_state(self) -> dict[str, State]:
         """Return the state as plain values and arrays."""
@@ -191,7 +211,7 @@ def choose_looks(X: Features, Y: Csr, metric: str) -> list[Look]:
     counts = is_count(rows)
     idf = nothing
     if counts:
-        having = np.bincount(rows.indices, minlength=rows.shape[1])
+        having = count_columns(rows.indices, rows.shape[1])
         idf = np.log((1 + rows.shape[0]) / (1 + having)) + 1.0
     more = rows.shape[0] >= MANY_ROWS
     looks = [Look("given", metric, counts, idf, nothing, more)]
@@ -214,10 +234,19 @@ def unit_rows(X: Features) -> Csr:
     if rows.shape[0] == 1:
         length = np.sqrt(values @ values)
         return with_values(rows, values / length if length > 0 else values)
-    row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    length = np.sqrt(np.bincount(row_of, values * values, minlength=rows.shape[0]))
-    length[length == 0] = 1.0
-    return with_values(rows, values / spread(rows, length))
+    return with_values(rows, values / spread(rows, row_lengths(rows)))
+
+
+def row_lengths(rows: Csr) -> Float:
+    """Return the Euclidean length of each row; 1 for rows of zeros."""
+    lengths = np.empty(rows.shape[0])
+    for start, stop in row_blocks(rows.indptr):
+        starts = rows.indptr[start : stop + 1]
+        values = rows.data[starts[0] : starts[-1]].astype(np.float64)
+        row_of = np.repeat(np.arange(stop - start), np.diff(starts))
+        lengths[start:stop] = np.sqrt(np.bincount(row_of, values**2, minlength=stop - start))
+    lengths[lengths == 0] = 1.0
+    return lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,6 +271,11 @@ class View:
         cls, look: Look, X: Features, Y: Csr, n_jobs: int | None = None, algorithm: object = "auto"
     ) -> "View":
         """Look at all training rows."""
+        if isinstance(algorithm, SegmentedAlgorithm) and algorithm.folder and look.is_words:
+            index, sums = stored_view(look, trust(as_csr(X)), Y, algorithm, n_jobs)
+            search = SegmentedAlgorithm(algorithm.max_memory, index)
+            rows = TrainingRows(index.X, look.metric, n_jobs, algorithm=search)
+            return cls(look, rows, sums if look.has_centroids else None)
         rows = TrainingRows(look.of(X), look.metric, n_jobs, algorithm=algorithm)
         return cls(look, rows, None).with_centroids(Y)
 
@@ -253,11 +287,24 @@ class View:
         if self.rows.n_empty:
             kept = np.flatnonzero(~self.rows.gone)
             seen, Y = seen[kept], Y[kept]
-        unit = unit_rows(seen)
+        rows = trust(as_csr(seen))
         centroids = LabelCentroids.build(
-            *_arrays(unit), int(unit.shape[1]), *csr_parts(Y), int(Y.shape[1]), thread_count()
+            *_arrays(rows),
+            int(rows.shape[1]),
+            row_lengths(rows),
+            *csr_parts(Y),
+            int(Y.shape[1]),
+            thread_count(),
         )
         return replace(self, centroids=centroids)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the view is mapped from a folder, without changes since."""
+        algorithm = self.rows.algorithm
+        if not isinstance(algorithm, SegmentedAlgorithm) or algorithm.index is None:
+            return False
+        return are_same_rows(self.rows.X, algorithm.index.X) and not self.rows.n_empty
 
     @property
     def part_names(self) -> list[str]:

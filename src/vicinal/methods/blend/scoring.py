@@ -1,12 +1,13 @@
 """A fitted blend: its parts, and the mixture that turns what they say into probabilities."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from vicinal._core.arrays import Csr, Features, Float, Int, Int32
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32, count_columns
 from vicinal._core.csr import checked_csr, no_rows, take_rows, trust
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_part, read_value
@@ -43,8 +44,8 @@ FEW_LABELS = 30
 """Labels up to which every label of every row has a cell."""
 BELOW = 256
 """Labels below the candidates whose order is that of their centroids."""
-MOST_CELLS = 300_000
-MOST_ROWS = 20_000
+MOST_CELLS = 400_000
+MOST_ROWS = 14_000
 """Rows and cells that the mixture is learned on at most."""
 LEAST_PROBABILITY = 1e-6
 """Of a candidate. Labels below the candidates score less: by similarity, then by frequency."""
@@ -175,6 +176,11 @@ class BlendScoring:
         """Training rows, without empty places."""
         return self.views[0].rows.n_rows if self.views else int(self.Y.shape[0])
 
+    @property
+    def are_stored(self) -> bool:
+        """Whether all views are as they were written to a folder."""
+        return all(view.is_stored for view in self.views)
+
     # -- scores
 
     @on_one_blas_thread
@@ -182,7 +188,7 @@ class BlendScoring:
         """Return the probability of every candidate; `graph` is not used."""
         given = check_given(X, graph.n_queries)
         if not given.shape[0]:
-            return Scores.sparse(no_rows(len(self.counts)), self._base())
+            return Scores.sparse(no_rows(len(self.counts)), self._base)
         found = [
             self._scores(given if stop - start == given.shape[0] else given[start:stop])
             for start, stop in blocks(given.shape[0], BLOCK_ROWS, "Blending")
@@ -202,8 +208,9 @@ class BlendScoring:
         values[has_cell] = probability(log_odds)[listed.cell[has_cell]]
         shape = (n_rows, len(self.counts))
         stored = checked_csr(values, listed.labels, listed.indptr, shape)
-        return Scores.sparse(stored, self._base())
+        return Scores.sparse(stored, self._base)
 
+    @cached_property
     def _base(self) -> Float:
         """Return the scores of labels that are not listed: by frequency, below all others."""
         return MOST_FREQUENT * (self.counts / max(1, self.n_rows))
@@ -244,7 +251,7 @@ class BlendScoring:
                 list(tables),
                 *csr_parts(self.Y),
                 int(self.Y.shape[1]),
-                self._prior(),
+                self._prior,
                 *(none if own is None else csr_parts(trust(own))),
                 self.plan.counts(below),
                 self.plan.every_label,
@@ -252,6 +259,7 @@ class BlendScoring:
             )
         )
 
+    @cached_property
     def _prior(self) -> Cells:
         """Return the logarithm of each label's share of rows."""
         share = (self.counts + 0.5) / (self.n_rows + 1.0)
@@ -404,7 +412,7 @@ class BlendScoring:
         if self.held_out is not None and np.array_equal(known[place], asked):
             return self.held_out.scores.take(place)
         if not len(asked):
-            return Scores.sparse(no_rows(len(self.counts)), self._base())
+            return Scores.sparse(no_rows(len(self.counts)), self._base)
         return self.scores_of(self.left_out(asked, 2**62), len(asked))
 
     # -- changes
@@ -493,7 +501,8 @@ class BlendScoring:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the centroids, which are built again from the rows."""
         bare = tuple(replace(view, centroids=None) for view in self.views)
-        return {**vars(self), "views": bare, "taught": dict(self.taught)}
+        kept = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**kept, "views": bare, "taught": dict(self.taught)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Build the centroids."""
@@ -547,6 +556,9 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
         if "ridge" not in view.look.parts:
             continue
         X, name = view.rows.X, view.look.name
+        unknowns = min(X.shape[1], n_rows, MOST_UNKNOWNS)
+        if unknowns * n_labels > MOST_COEFFICIENTS or 64 * unknowns**2 > max_memory:
+            continue
         is_words = view.look.is_words
         seen = unit_rows(X) if is_words else X
 
@@ -560,9 +572,6 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
         ) -> None:
             found.append(GlobalRidge.fit(f"{kind}, {name}", view, alpha, basis, seen, Y))
 
-        unknowns = min(seen.shape[1], n_rows, MOST_UNKNOWNS)
-        if unknowns * n_labels > MOST_COEFFICIENTS or 64 * unknowns**2 > max_memory:
-            continue
         if seen.shape[1] <= MOST_UNKNOWNS:
             add("ridge", 1.0, None)
         elif n_rows <= MOST_UNKNOWNS:
@@ -592,7 +601,7 @@ def typical_width(rows: Float) -> float:
 
 def label_counts(Y: Csr) -> Int:
     """Return how many rows have each label."""
-    return np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)
+    return count_columns(Y.indices, int(Y.shape[1]))
 
 
 def _sampled(n_rows: int, most: int, random_state: int) -> Int:
