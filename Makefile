@@ -207,6 +207,10 @@ bench-methods: setup ## Methods against their time bars and scikit-multilearn-ng
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks.methods $(ARGS)
 
+.PHONY: bench-busy
+bench-busy: setup ## The blend beside two busy loops, at most twice its time (ARGS="Blend LabelRidge")
+	$(BIN)/python -m benchmarks.busy $(ARGS)
+
 .PHONY: bench-scale
 bench-scale: setup ## Data larger than memory, and two workers against one process (ARGS="--rows 1780000 --features 1600000")
 	$(BIN)/python -m benchmarks.scale $(ARGS)
@@ -214,6 +218,10 @@ bench-scale: setup ## Data larger than memory, and two workers against one proce
 .PHONY: bench-scale-commands
 bench-scale-commands: setup ## Large data sets by the command line (ARGS="texts yso-finna-en.tsv.xz --method lcif")
 	$(BIN)/python -m benchmarks.scale_commands $(ARGS)
+
+.PHONY: bench-scale-model
+bench-scale-model: setup ## The default model as rows grow, in memory or from a stream (ARGS="--rows 200000 --out-of-core --limit-mb 1000")
+	$(BIN)/python -m benchmarks.scale_model $(ARGS)
 
 .PHONY: test-cluster-faults
 test-cluster-faults: setup ## A cluster whose workers die, stand still and join at random moments, for minutes
@@ -225,10 +233,6 @@ bench-tuning: setup ## The grid of LCIF from one search against GridSearchCV (AR
 	$(BIN)/python -m benchmarks.tuning $(ARGS)
 
 # river is a peer of one benchmark only: it is installed beside the environment, not into it.
-.PHONY: bench-self-graph
-bench-self-graph: setup ## The leave-one-out graph against querying every row (ARGS="--rows 100000")
-	$(BIN)/python -m benchmarks.self_graph $(ARGS)
-
 .PHONY: bench-incremental
 bench-incremental: setup ## One row learned, forgotten, predicted (ARGS=--full for the published table)
 	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target build/river river
@@ -243,6 +247,7 @@ QUALITY_PEERS := build/quality-venv
 bench-quality: setup ## Predictions of the blend against linear models (ARGS=names of data sets)
 	test -x $(QUALITY_PEERS)/bin/python || $(PYTHON) -m venv $(QUALITY_PEERS)
 	$(QUALITY_PEERS)/bin/python -m pip install --quiet -r benchmarks/requirements-quality.txt
+	$(if $(ARGS),,$(BIN)/python -m benchmarks.quality_many --peers $(QUALITY_PEERS)/bin/python)
 	$(BIN)/python -m benchmarks.quality --peers $(QUALITY_PEERS)/bin/python $(ARGS)
 
 .PHONY: bench-quality-times
@@ -318,7 +323,7 @@ release-wheels: $(VENV)/.quality ## Wheels by cibuildwheel, on the forge's machi
 	$(BIN)/python -m cibuildwheel --output-dir dist
 
 .PHONY: coverage
-coverage: setup $(VENV)/.quality ## Branch coverage of src: docs/project/coverage.md, and every line in build/coverage
+coverage: setup $(VENV)/.quality ## Branch coverage of src: docs/evidence/coverage.md, and every line in build/coverage
 	$(FAST_TESTS) --cov --cov-branch --cov-report=term-missing --cov-report=html:build/coverage \
 	  --cov-report=json:build/coverage.json
 	$(BIN)/python tools/coverage_page.py
@@ -343,5 +348,5 @@ repo-review: $(VENV)/.quality ## Scientific Python's review of the repository, a
 
 .PHONY: clean
 clean: ## Remove what the targets above made
-	rm -rf dist docs/api docs/gallery $(filter-out $(addprefix docs/project/,index.md versions.md checks.md coverage.md),$(wildcard docs/project/*))
+	rm -rf dist docs/api docs/gallery docs/evidence/measurements.md docs/evidence/benchmark-*.svg $(filter-out $(addprefix docs/project/,index.md versions.md),$(wildcard docs/project/*))
 	rm -rf $(VENV) build mutants .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,8 +1,9 @@
 """Predictions of ``Blend()`` beside those of the models people train instead.
 
 ``python -m benchmarks.quality medical bibtex`` runs data sets (all of them without names), skips
-what is stored already, and writes ``docs/quality.md`` from what is stored. Test rows are looked at
-in ``quality_scores.measure`` and nowhere else: models and thresholds are chosen on training rows.
+what is stored already, and writes ``docs/evidence/quality.md`` from what is stored. Test rows
+are used in ``quality_scores.measure`` and nowhere else: models and thresholds are chosen on
+training rows.
 """
 
 import argparse
@@ -54,7 +55,7 @@ def models_for(split: Split, python: Path | None) -> dict[str, Callable[[Split],
     if split.Y.shape[1] <= MANY_LABELS:
         chosen["linear-svc"] = linear_svc
     if python is not None and not split.is_dense:
-        for name in ("xr-linear", "omikuji"):
+        for name in ("xr-linear", "omikuji", "bonsai"):
             chosen[name] = other_environment(name, python)
     if split.is_dense:
         chosen["random-forest"] = random_forest
@@ -103,7 +104,7 @@ def main() -> None:
     store = ResultStore(STORED / "results.jsonl")
     for name in given.names or dict.fromkeys((*DENSE, *WORDS, *UNSEEN)):
         run(name, given.peers, {each for each in given.models.split(",") if each}, store)
-    write_page(store.read(), STORED, Path(__file__).parents[1] / "docs" / "quality.md")
+    write_page(store.read(), STORED, Path(__file__).parents[1] / "docs" / "evidence" / "quality.md")
 
 
 if __name__ == "__main__":

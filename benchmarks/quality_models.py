@@ -129,7 +129,7 @@ def own_method(name: str) -> Callable[[Split], Answers]:
 
 
 def other_environment(name: str, python: Path) -> Callable[[Split], Answers]:
-    """Return XR-Linear (``"xr-linear"``) or Omikuji's Parabel (``"omikuji"``), run by `python`."""
+    """Return XR-Linear, or Omikuji as Parabel (``"omikuji"``) or Bonsai, run by `python`."""
 
     def fit(X: Csr, Y: Csr, Q: Csr, C: float) -> Rows:
         with tempfile.TemporaryDirectory() as folder:

@@ -1,9 +1,11 @@
-"""XR-Linear and Omikuji, run in an environment of their own: ``quality_peers.py NAME FOLDER``.
+"""XR-Linear and Omikuji in an environment of their own: ``quality_peers.py NAME FOLDER``.
 
-Reads X, Y and Q from the folder and writes there the scores of Q, the seconds that they took, and
-the MB of this process before.
+Reads X, Y and Q from the folder and writes there the scores of Q, what they took, and the MB of
+this process before.
 """
 
+import json
+import resource
 import sys
 import time
 from pathlib import Path
@@ -14,6 +16,7 @@ from scipy import sparse
 
 TOP = 100
 """Labels scored per row."""
+ROWS = "train.txt"
 
 
 def xr_linear(X: sparse.csr_matrix, Y: sparse.csr_matrix, Q: sparse.csr_matrix) -> Any:
@@ -32,7 +35,38 @@ def omikuji_parabel(X: sparse.csr_matrix, Y: sparse.csr_matrix, Q: sparse.csr_ma
     """Omikuji with its defaults, which are those of Parabel: three trees."""
     import omikuji
 
-    path = Path(sys.argv[2]) / "train.txt"
+    return _omikuji_scores(Y, Q, omikuji.Model.default_hyper_param())
+
+
+def omikuji_bonsai(X: sparse.csr_matrix, Y: sparse.csr_matrix, Q: sparse.csr_matrix) -> Any:
+    """Omikuji as Bonsai: shallow trees of up to 100 unbalanced clusters."""
+    import omikuji
+
+    settings = omikuji.Model.default_hyper_param()
+    settings.cluster_balanced = False
+    settings.cluster_k = 100
+    settings.max_depth = 3
+    return _omikuji_scores(Y, Q, settings)
+
+
+def _omikuji_scores(Y: sparse.csr_matrix, Q: sparse.csr_matrix, settings: Any) -> Any:
+    """Train on the file of the training rows, and score rows."""
+    import omikuji
+
+    model = omikuji.Model.train_on_data(str(Path(sys.argv[2]) / ROWS), settings, 2)
+    labels, values, starts = [], [], [0]
+    for row in range(Q.shape[0]):
+        here = slice(Q.indptr[row], Q.indptr[row + 1])
+        cells = [(int(j), float(v)) for j, v in zip(Q.indices[here], Q.data[here], strict=True)]
+        for label, value in sorted(model.predict(cells, top_k=TOP)):
+            labels.append(label)
+            values.append(value)
+        starts.append(len(labels))
+    return sparse.csr_matrix((values, labels, starts), shape=(Q.shape[0], Y.shape[1]))
+
+
+def write_rows(X: sparse.csr_matrix, Y: sparse.csr_matrix, path: Path) -> None:
+    """Write the training rows as Omikuji reads them."""
     with path.open("w", encoding="ascii") as file:
         file.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n")
         for row in range(X.shape[0]):
@@ -40,23 +74,22 @@ def omikuji_parabel(X: sparse.csr_matrix, Y: sparse.csr_matrix, Q: sparse.csr_ma
             here = slice(X.indptr[row], X.indptr[row + 1])
             pairs = zip(X.indices[here], X.data[here], strict=True)
             file.write(labels + "".join(f" {j}:{value:.6g}" for j, value in pairs) + "\n")
-    model = omikuji.Model.train_on_data(str(path), omikuji.Model.default_hyper_param(), 2)
-    scores = sparse.lil_matrix((Q.shape[0], Y.shape[1]))
-    for row in range(Q.shape[0]):
-        here = slice(Q.indptr[row], Q.indptr[row + 1])
-        cells = [(int(j), float(v)) for j, v in zip(Q.indices[here], Q.data[here], strict=True)]
-        for label, value in model.predict(cells, top_k=TOP):
-            scores[row, label] = value
-    return scores
 
+
+RUNS = {"xr-linear": xr_linear, "omikuji": omikuji_parabel, "bonsai": omikuji_bonsai}
 
 if __name__ == "__main__":
     folder = Path(sys.argv[2])
     X, Y, Q = (sparse.csr_matrix(sparse.load_npz(folder / f"{key}.npz")) for key in "XYQ")
-    run = {"xr-linear": xr_linear, "omikuji": omikuji_parabel}[sys.argv[1]]
+    if sys.argv[1] != "xr-linear":
+        write_rows(X, Y, folder / ROWS)
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    (folder / "memory.txt").write_text(str(pages * 4096 / 1e6))
-    start = time.perf_counter()
-    scores = run(X, Y, Q)
-    (folder / "seconds.txt").write_text(str(time.perf_counter() - start))
+    before_mb = pages * 4096 / 1e6
+    (folder / "memory.txt").write_text(str(before_mb))
+    start, used = time.perf_counter(), time.process_time()
+    scores = RUNS[sys.argv[1]](X, Y, Q)
+    spent = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - used}
+    spent["memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3 - before_mb
+    (folder / "seconds.txt").write_text(str(spent["seconds"]))
+    (folder / "spent.json").write_text(json.dumps(spent))
     sparse.save_npz(folder / "scores.npz", sparse.csr_matrix(scores))

@@ -3,7 +3,7 @@
 ``python -m benchmarks.quality_text reuters21578`` takes some training rows of each data set, learns
 from two thirds of them and measures on the other third: these figures choose. Then the best form
 and plain words, both learned from all of these rows, are measured on test rows, once. What is
-stored is skipped; ``benchmarks.quality`` writes it into ``docs/quality.md``.
+stored is skipped; ``benchmarks.quality`` writes it into ``docs/evidence/quality.md``.
 """
 
 import argparse

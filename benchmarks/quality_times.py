@@ -2,10 +2,10 @@
 
 ``python -m benchmarks.quality_times --peers PYTHON bibtex delicious`` measures the blend,
 one-vs-rest LinearSVC and XR-Linear in processes of their own, and stores what it finds;
-``benchmarks.quality`` writes it into ``docs/quality.md``. No regularisation is chosen and no fold
-is fitted: these are one fit and one prediction, with libraries imported and processes started.
-Where labels are many, LinearSVC is fitted on some of them, evenly spaced by how often they occur,
-and its seconds are multiplied.
+``benchmarks.quality`` writes it into ``docs/evidence/quality.md``. No regularisation is chosen and
+no fold is fitted: these are one fit and one prediction, with libraries imported and processes
+started. Where labels are many, LinearSVC is fitted on some of them, evenly spaced by how often they
+occur, and its seconds are multiplied.
 """
 
 import argparse

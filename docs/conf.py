@@ -52,13 +52,15 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
-html_title = "vicinal"
+html_title = f"vicinal {version}"
+html_favicon = "../src/vicinal/service/static/icon.svg"
+html_logo = "../src/vicinal/service/static/icon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_math_renderer = "mathml"
 html_theme_options = {
-    "logo": {"text": "vicinal"},
+    "logo": {"text": f"vicinal {version}", "alt_text": "vicinal"},
     "header_links_before_dropdown": 8,
     "navbar_align": "left",
     "show_prev_next": True,
@@ -69,4 +71,4 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}  # without it the theme reports an error on a first visit
-html_sidebars = {"index": [], "get-started": []}
+html_sidebars = {"index": []}

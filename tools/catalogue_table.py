@@ -1,11 +1,11 @@
-"""Write the table of the catalogue into ``docs/data.md``."""
+"""Write the table of the catalogue into ``docs/reference/data-sets.md``."""
 
 from pathlib import Path
 
 from vicinal.datasets.catalogue import ENTRIES
 from vicinal.datasets.catalogue.entry import Entry
 
-PAGE = Path(__file__).parents[1] / "docs" / "data.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "data-sets.md"
 START, END = "<!-- catalogue -->\n", "<!-- /catalogue -->\n"
 _HEADER = (
     "| name | folder | rows | features | labels | cardinality | split | format | source, licence "

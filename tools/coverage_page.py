@@ -1,4 +1,4 @@
-"""Write ``docs/project/coverage.md`` from what ``make coverage`` measured."""
+"""Write ``docs/evidence/coverage.md`` from what ``make coverage`` measured."""
 
 import json
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 MEASURED = ROOT / "build" / "coverage.json"
-PAGE = ROOT / "docs" / "project" / "coverage.md"
+PAGE = ROOT / "docs" / "evidence" / "coverage.md"
 TEXT = """\
 # Coverage
 

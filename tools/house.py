@@ -1,9 +1,9 @@
 """Check the layout of the sources: no helper module of a single user, no name twice.
 
 A module with one importer belongs to its importer. Exceptions: a module that its package exports
-(a method, an index, a metric), a command, and the modules of ``REASONS``. No module name and no
-class name occurs twice in ``src/vicinal``, which ``tests/unit/test_house.py`` checks; names of
-packages do not count.
+(a method, an index, a metric), a command, a file format, and the modules of ``REASONS``. No module
+name and no class name occurs twice in ``src/vicinal``, which ``tests/unit/test_house.py`` checks;
+names of packages do not count.
 """
 
 import ast
@@ -20,11 +20,10 @@ REASONS = {
     "vicinal.datasets.catalogue.download": "the only code that uses the network",
     "vicinal.datasets.debtags": "a data set: the embedded one",
     "vicinal.datasets.generated": "a data source, for benchmarks and tests too",
-    "vicinal.datasets.npz": "a file format",
-    "vicinal.datasets.tables.table_file": "a file format",
-    "vicinal.explain.explanation_page": "an output format, loaded only when a page is written",
+    "vicinal.explanation.explanation_page": "an output format, loaded only when a page is written",
     "vicinal.gpu.kernels": "imports Triton, which runs on a GPU only",
     "vicinal.integrations.annif": "imported by Annif",
+    "vicinal.methods.blend.view_folder": "a file format: the views of a blend in a folder",
     "vicinal.persistence.encoding": "a file format: what arrays and values look like in JSON",
     "vicinal.persistence.sklearn_steps": "scikit-learn's steps in a model file",
     "vicinal.report.curves": "plots, loaded only when they are drawn",
@@ -74,8 +73,8 @@ def single_importers(files: Mapping[str, Path]) -> dict[str, str]:
     for name, users in importers(files).items():
         is_package = files[name].name == "__init__.py"
         exported = users == {name.rpartition(".")[0]}
-        is_command = name.startswith("vicinal.cli.") and users == {"vicinal.cli.program"}
-        if len(users) < 2 and not (is_package or exported or is_command or name in REASONS):
+        is_listed = users in ({"vicinal.cli.program"}, {"vicinal.datasets.formats"})
+        if len(users) < 2 and not (is_package or exported or is_listed or name in REASONS):
             found[name] = next(iter(users), "nobody")
     return found
 

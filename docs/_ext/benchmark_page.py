@@ -113,7 +113,7 @@ def section(suite: str, records: list[Record], folder: Path) -> str:
 
 def write_page(app: Sphinx) -> None:
     """Write the page and its pictures."""
-    folder = DOCS / "project"
+    folder = DOCS / "evidence"
     sections = [section(suite, records, folder) for suite, records in read_records().items()]
     write_if_changed(folder / "measurements.md", INTRODUCTION + "".join(sections))
 

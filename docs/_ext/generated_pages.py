@@ -1,6 +1,6 @@
 """Pages that are written when the site is built: the API reference, and files of the repository.
 
-- ``api/``: one page per public package, with every name of its ``__all__``.
+- ``api/``: one page per public package, with every name of its ``__all__``, and one per class.
 - ``project/``: the Markdown files at the top of the repository, links adapted.
 - ``OTHER-PAGES`` in a table of contents stands for the Markdown pages of this folder that no table
   of contents names, so that a new page is found without further work.
@@ -9,9 +9,11 @@
 import inspect
 import os
 import re
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import cast
 
 from sphinx.application import Sphinx
 
@@ -26,9 +28,8 @@ PACKAGES = (
     "vicinal.distances",
     "vicinal.index",
     "vicinal.graph",
-    "vicinal.methods",
     "vicinal.decision",
-    "vicinal.explain",
+    "vicinal.explanation",
     "vicinal.metrics",
     "vicinal.reduction",
     "vicinal.baselines",
@@ -56,6 +57,17 @@ COPIED = {
     "src/vicinal/datasets/debtags.md": "debtags",
 }
 """Markdown files of the repository and the names of their pages in ``project/``."""
+
+COMMON_PARAMETERS = {
+    "Y_true": "True labels: an indicator, dense or sparse, or lists of label names.",
+    "labels": "Predicted labels, in any form that `Y_true` may have.",
+    "scores": "Scores of all labels: an array, a sparse array or `vicinal.Scores`.",
+    "conventions": "How edge cases count: ``vicinal``, ``sklearn``, ``mulan`` or ``meka``.",
+    "k": "How many of the best labels of a row are used.",
+    "train_label_counts": "How many training rows have each label.",
+    "n_train_rows": "Number of training rows.",
+}
+"""Parameters that all metrics share; their docstrings define the metric only."""
 
 _LINK = re.compile(r"(\]\()([^)\s#:]+\.md)((?:#[^)]*)?\))")
 _ANY_LINK = re.compile(r"\[([^\]]+)\]\(([^)\s#:]+)\)")
@@ -100,28 +112,54 @@ def directive(package: str, name: str) -> str:
 
 
 def package_page(package: str) -> str:
-    """Return the reference page of a package, as reStructuredText."""
-    names = public_names(package)
-    rows = "\n".join(f"   {name}" for name in names)
-    parts = [f"{package}\n{'=' * len(package)}\n"]
+    """Return the reference page of a package, as reStructuredText; classes have their own pages."""
+    names = sorted(public_names(package), key=lambda name: (name != "Blend", name.lower()))
+    classes = [name for name in names if is_class(package, name)]
     about = "currentmodule" if package == "vicinal" else "automodule"
-    parts.append(f".. {about}:: {package}\n")
-    parts.append(f".. autosummary::\n   :nosignatures:\n\n{rows}\n")
-    parts += [f"{name}\n{'-' * len(name)}\n\n{directive(package, name)}" for name in names]
+    parts = [f"{package}\n{'=' * len(package)}\n", f".. {about}:: {package}\n"]
+    parts.append(f".. autosummary::\n   :nosignatures:\n\n{indented(names)}\n")
+    if classes:
+        pages = indented(f"{package}.{name}" for name in classes)
+        parts.append(f".. toctree::\n   :hidden:\n\n{pages}\n")
+    others = [name for name in names if name not in classes]
+    parts += [f"{name}\n{'-' * len(name)}\n\n{directive(package, name)}" for name in others]
     return "\n".join(parts)
 
 
-def write_reference() -> None:
-    """Write the pages of the API reference."""
-    for package in packages():
-        write_if_changed(DOCS / "api" / f"{package}.rst", package_page(package))
-    listed = "\n".join(f"   {package}" for package in packages())
-    write_if_changed(
-        DOCS / "api" / "index.rst",
-        "API reference\n=============\n\nEvery public name, by package. Data passes through the "
-        "packages in this order; the estimators at the top level put them together.\n\n"
-        f".. toctree::\n   :maxdepth: 2\n\n{listed}\n",
+def class_page(package: str, name: str) -> str:
+    """Return the reference page of a class."""
+    return (
+        f"{name}\n{'=' * len(name)}\n\n.. currentmodule:: {package}\n\n{directive(package, name)}"
     )
+
+
+def is_class(package: str, name: str) -> bool:
+    """Tell whether a public name is a class."""
+    return inspect.isclass(getattr(import_module(package), name))
+
+
+def indented(lines: Iterable[str]) -> str:
+    """Return lines as the content of a directive."""
+    return "\n".join(f"   {line}" for line in lines)
+
+
+def write_reference() -> None:
+    """Write the pages of the API reference, and remove those of names that are gone."""
+    pages = {package: package_page(package) for package in packages()}
+    for package in packages():
+        for name in public_names(package):
+            if is_class(package, name):
+                pages[f"{package}.{name}"] = class_page(package, name)
+    pages["index"] = (
+        "Python API\n==========\n\nEvery public name, by package. Data passes through the "
+        "packages in this order. The estimators at the top level put them together.\n\n"
+        f".. toctree::\n   :maxdepth: 1\n\n{indented(packages())}\n"
+    )
+    for page, text in pages.items():
+        write_if_changed(DOCS / "api" / f"{page}.rst", text)
+    for old in (DOCS / "api").glob("*.rst"):
+        if old.stem not in pages:
+            old.unlink()
 
 
 def adapted_links(text: str, folder: Path, page: Path) -> str:
@@ -187,6 +225,22 @@ def plain_headings(
             lines[place : place + 2] = [f".. rubric:: {lines[place]}", ""]
 
 
+def add_parameters(
+    app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]
+) -> None:
+    """Describe the parameters of a metric."""
+    if what != "function" or not name.startswith("vicinal.metrics.") or "Parameters" in lines:
+        return
+    signature = inspect.signature(cast("Callable[..., object]", value))
+    if not set(signature.parameters) <= set(COMMON_PARAMETERS):
+        return
+    place = next((at for at, line in enumerate(lines) if line == "Examples"), len(lines))
+    added = ["", "Parameters", "----------"]
+    for parameter in signature.parameters:
+        added += [parameter, f"    {COMMON_PARAMETERS[parameter]}"]
+    lines[place:place] = [*added, ""]
+
+
 def write_pages(app: Sphinx) -> None:
     """Write every page that is made, not kept."""
     write_reference()
@@ -198,5 +252,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", write_pages, priority=1)
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("autodoc-process-docstring", plain_headings)
+    app.connect("autodoc-process-docstring", add_parameters, priority=400)  # before numpydoc
     app.connect("source-read", adapt_source)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

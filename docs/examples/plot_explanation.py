@@ -8,8 +8,7 @@ and the words of the new text that speak for the label.
 
 import matplotlib.pyplot as plt
 
-from vicinal import InstanceKNN, make_pipeline
-from vicinal.methods import explain
+from vicinal import InstanceKNN, explain, make_pipeline
 from vicinal.preprocess import TextVectorizer, TfIdf
 
 texts = {

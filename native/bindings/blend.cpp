@@ -23,15 +23,86 @@ CsrView<double> csr(const Vector<std::int64_t>& indptr, const Vector<std::int32_
 
 LabelCentroids build_centroids(const Vector<std::int64_t>& indptr,
                                const Vector<std::int32_t>& indices, const Vector<double>& values,
-                               std::int64_t n_features, const Vector<std::int64_t>& label_indptr,
+                               std::int64_t n_features, const Vector<double>& lengths,
+                               const Vector<std::int64_t>& label_indptr,
                                const Vector<std::int32_t>& labels, std::int64_t n_labels,
                                int n_threads) {
-  if (label_indptr.size() != indptr.size())
-    throw std::invalid_argument("label_centroids: expected labels of as many rows");
+  if (label_indptr.size() != indptr.size() || lengths.size() + 1 != indptr.size())
+    throw std::invalid_argument("label_centroids: expected labels and lengths of as many rows");
   nb::gil_scoped_release release;
-  return LabelCentroids(csr(indptr, indices, values, n_features),
+  return LabelCentroids(csr(indptr, indices, values, n_features), view(lengths),
                         PatternView{view(label_indptr), view(labels), n_labels}, n_threads,
-                        interrupted_by_user);
+                        FeatureRows::usual_at_once, interrupted_by_user);
+}
+
+// The arrays of a block that Python owns: they are let go of with it.
+struct BoundBlock {
+  Vector<std::int64_t> starts, wide_starts;
+  Vector<std::int32_t> labels;
+  Vector<std::uint32_t> sums;
+  Vector<std::int64_t> wide;
+  Vector<std::uint32_t> wide_places;
+};
+
+// Centroids whose lists were written to arrays before, such as those of mapped files.
+LabelCentroids stored_centroids(std::int64_t n_labels, Vector<std::int64_t> starts,
+                                Vector<std::int64_t> wide_starts, Vector<std::int32_t> labels,
+                                Vector<std::uint32_t> sums, Vector<std::int64_t> wide,
+                                Vector<std::uint32_t> wide_places) {
+  const auto owner = std::make_shared<const BoundBlock>(
+      BoundBlock{starts, wide_starts, labels, sums, wide, wide_places});
+  const CentroidBlock block{0,          view(starts), view(wide_starts), view(labels),
+                            view(sums), view(wide),   view(wide_places), owner};
+  nb::gil_scoped_release release;
+  if (!block.is_sound(n_labels))
+    throw std::invalid_argument("label_centroids: expected rising labels and a sum for each");
+  return LabelCentroids(block.n_features(), n_labels, {block});
+}
+
+// The lists of the features from `first` on, as many as `at_once` entries of the rows have: the
+// first feature behind them, and for each of them the numbers of labels and of wide sums; then all
+// labels, sums and wide sums.
+auto centroid_lists(const Vector<std::int64_t>& indptr, const Vector<std::int32_t>& indices,
+                    const Vector<double>& values, const Vector<std::int64_t>& counts,
+                    const Vector<double>& lengths, const Vector<std::int64_t>& label_indptr,
+                    const Vector<std::int32_t>& labels, std::int64_t n_labels, std::int64_t first,
+                    std::int64_t at_once, int n_threads) {
+  const auto n_features = static_cast<std::int64_t>(counts.size());
+  if (label_indptr.size() != indptr.size() || lengths.size() + 1 != indptr.size() || first < 0 ||
+      first >= n_features)
+    throw std::invalid_argument("centroid_lists: expected labels and lengths of as many rows");
+  GrowingBlock all;
+  std::int64_t last = 0;
+  {
+    nb::gil_scoped_release release;
+    last = FeatureRows::range_end(view(counts), first, at_once);
+    for (const CentroidBlock& block :
+         LabelCentroids::blocks_of(csr(indptr, indices, values, n_features), view(lengths),
+                                   PatternView{view(label_indptr), view(labels), n_labels},
+                                   view(counts), first, last, n_threads, interrupted_by_user))
+      all.append(block);
+  }
+  return std::make_tuple(last, to_numpy(std::move(all.starts)),
+                         to_numpy(std::move(all.wide_starts)), to_numpy(std::move(all.labels)),
+                         to_numpy(std::move(all.sums)), to_numpy(std::move(all.wide)),
+                         to_numpy(std::move(all.wide_places)));
+}
+
+auto divergence(const Vector<std::int64_t>& indptr, const Vector<std::int32_t>& indices,
+                std::int64_t n_features, const Vector<std::int64_t>& label_indptr,
+                const Vector<std::int32_t>& labels, const Vector<double>& share, double prior,
+                std::int64_t at_once, int n_threads) {
+  if (label_indptr.size() != indptr.size())
+    throw std::invalid_argument("label_divergence: expected labels of as many rows");
+  std::vector<double> found;
+  {
+    nb::gil_scoped_release release;
+    found = label_divergence(
+        {view(indptr), view(indices), n_features},
+        {view(label_indptr), view(labels), static_cast<std::int64_t>(share.size())}, view(share),
+        prior, n_threads, at_once, interrupted_by_user);
+  }
+  return to_numpy(std::move(found));
 }
 
 LabelCentroids change_centroids(const LabelCentroids& before, const Vector<std::int64_t>& indptr,
@@ -145,10 +216,13 @@ void bind_blend(nb::module_& m) {
   const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
   nb::class_<LabelCentroids>(m, "LabelCentroids")
       .def_static("build", &build_centroids, array("indptr"), array("indices"), array("values"),
-                  nb::arg("n_features"), array("label_indptr"), array("labels"),
+                  nb::arg("n_features"), array("lengths"), array("label_indptr"), array("labels"),
                   nb::arg("n_labels"), nb::arg("n_threads"))
       .def("changed", &change_centroids, array("indptr"), array("indices"), array("values"),
            array("label_indptr"), array("labels"), nb::arg("n_labels"), nb::arg("sign"))
+      .def_static("stored", &stored_centroids, nb::arg("n_labels"), array("starts"),
+                  array("wide_starts"), array("labels"), array("sums"), array("wide"),
+                  array("wide_places"))
       .def("n_labels", &LabelCentroids::n_labels)
       .def("bytes", &LabelCentroids::bytes)
       .def("sum", &LabelCentroids::sum, nb::arg("feature"), nb::arg("label"))
@@ -160,6 +234,12 @@ void bind_blend(nb::module_& m) {
            array("ridge"), nb::arg("centers"))
       .def("use_centroids", &BoundBlendView::use_centroids, nb::arg("centroids"), array("indptr"),
            array("indices"), array("values"));
+  m.def("centroid_lists", &centroid_lists, array("indptr"), array("indices"), array("values"),
+        array("counts"), array("lengths"), array("label_indptr"), array("labels"),
+        nb::arg("n_labels"), nb::arg("first"), nb::arg("at_once"), nb::arg("n_threads"));
+  m.def("label_divergence", &divergence, array("indptr"), array("indices"), nb::arg("n_features"),
+        array("label_indptr"), array("labels"), array("share"), nb::arg("prior"),
+        nb::arg("at_once"), nb::arg("n_threads"));
   m.def("blend_cells", &make_cells, nb::arg("views"), nb::arg("tables"), array("label_indptr"),
         array("labels"), nb::arg("n_labels"), array("prior"), array("own_indptr"),
         array("own_labels"), array("counts"), nb::arg("every_label"), nb::arg("n_threads"));

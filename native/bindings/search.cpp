@@ -51,19 +51,6 @@ class BoundIndex {
                    {n_threads, batch, interrupted_by_user});
   }
 
-  // `ids` and `keys` must be empty; false, and nothing found, where search() would cost less.
-  bool search_self(Vector<std::uint8_t> removed, std::int32_t first_id, std::int64_t n_rows,
-                   Output<std::int32_t> ids, Output<double> keys, int n_threads,
-                   std::int64_t batch) const {
-    nb::gil_scoped_release unlocked;
-    const Answers answers{{ids.data(), ids.size()},
-                          {keys.data(), keys.size()},
-                          static_cast<std::int64_t>(ids.shape(1)),
-                          n_rows};
-    return index_->search_self(view(removed), first_id, answers,
-                               {n_threads, batch, interrupted_by_user});
-  }
-
   std::size_t bytes() const { return index_->bytes(); }
 
  private:
@@ -92,9 +79,6 @@ void bind_index(nb::module_& m, const char* name) {
            nb::arg("removed").noconvert(), nb::arg("first_id"), nb::arg("n_rows"),
            nb::arg("ids").noconvert(), nb::arg("keys").noconvert(), nb::arg("n_threads"),
            nb::arg("batch"))
-      .def("search_self", &Index::search_self, nb::arg("removed").noconvert(), nb::arg("first_id"),
-           nb::arg("n_rows"), nb::arg("ids").noconvert(), nb::arg("keys").noconvert(),
-           nb::arg("n_threads"), nb::arg("batch"))
       .def("store", &Index::store, nb::arg("write"))
       .def("bytes", &Index::bytes);
 }

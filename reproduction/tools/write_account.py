@@ -1,11 +1,11 @@
-"""Write ``docs/reproduction.md`` from the results that are part of this distribution."""
+"""Write ``docs/evidence/reproduction.md`` from the results that are part of this distribution."""
 
 from pathlib import Path
 
 from vicinal_reproduction.render.account import account
 from vicinal_reproduction.results.stores import stored
 
-TARGET = Path(__file__).resolve().parents[2] / "docs" / "reproduction.md"
+TARGET = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "reproduction.md"
 
 
 def main() -> None:

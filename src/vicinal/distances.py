@@ -180,13 +180,7 @@ GIVEN = {"distance:": False, "similarity:": True}
 
 
 def given_distance(metric: object) -> Distance | None:
-    """Return the distance of a given graph, such as ``"distance:edit"``, or None for other names.
-
-    Examples
-    --------
-    >>> given_distance("similarity:jaccard").is_similarity, given_distance("cosine")
-    (True, None)
-    """
+    """Return the distance of a given graph, such as ``"distance:edit"``, or None."""
     for start, is_similarity in GIVEN.items():
         if isinstance(metric, str) and len(metric) > len(start) and metric.startswith(start):
             return Distance(metric, _unknown_keys, is_similarity=is_similarity, is_given=True)

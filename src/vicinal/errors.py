@@ -15,13 +15,6 @@ class InvalidArgumentError(ValueError):
     """An argument is invalid; the message names it, the expected value and the actual one.
 
     A `hint` follows in parentheses: what to do about it.
-
-    Examples
-    --------
-    >>> raise InvalidArgumentError("n_neighbors", "a positive integer", -3)
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: n_neighbors: expected a positive integer, got -3
     """
 
     def __init__(self, name: str, expected: str, got: object, hint: str = "") -> None:
@@ -38,29 +31,13 @@ class InvalidArgumentError(ValueError):
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Return a hint that names up to two similar names; empty if there are none.
-
-    Examples
-    --------
-    >>> did_you_mean("sports", ["sport", "music"])
-    "did you mean 'sport'?"
-    """
+    """Return a hint that names up to two similar names; empty if there are none."""
     close = get_close_matches(str(name), list(known), n=2)
     return f"did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
 class DataFormatError(ValueError):
-    """A file could not be read; the message states where, what was expected and what was found.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    expected, got : str
-        In words a user of the format knows.
-    line : int or None
-        Line number, counted from 1, if the format has lines.
-    """
+    """A file could not be read; the message states where, what was expected and what was found."""
 
     def __init__(self, path: str, expected: str, got: str, line: int | None = None) -> None:
         place = path if line is None else f"{path}, line {line}"

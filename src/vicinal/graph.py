@@ -107,6 +107,7 @@ class NeighborGraph:
         distances : array-like, shape (n_queries, n_rows)
             Rows at distance inf (or similarity −inf) are no neighbours.
         k : int
+            Number of neighbours.
         metric : str
             Name of the distance. The model uses it to check later graphs.
         similarity : bool
@@ -162,6 +163,7 @@ class NeighborGraph:
         Parameters
         ----------
         matrix : SciPy sparse, shape (n_queries, n_rows)
+            Distances or similarities of queries (rows) to training rows (columns).
         metric, similarity
             As for :meth:`from_distances`.
         leave_one_out : bool
@@ -308,15 +310,7 @@ class NeighborGraph:
 
 
 def given_metric(metric: str, similarity: bool) -> str:
-    """Return the metric's name in a graph: a known distance, or a given one with a prefix.
-
-    Examples
-    --------
-    >>> given_metric("hops", False), given_metric("cosine", True), given_metric("cosine", False)
-    ('distance:hops', 'similarity:cosine', 'distance:cosine')
-    >>> given_metric("euclidean", False)
-    'euclidean'
-    """
+    """Return the metric's name in a graph: a known distance, or a given one with a prefix."""
     if not isinstance(metric, str) or not metric:
         raise InvalidArgumentError("metric", "a name", repr(metric))
     if given_distance(metric) is not None or (metric == EUCLIDEAN.name and not similarity):
@@ -400,31 +394,7 @@ def narrowed(graph: NeighborGraph, k: int) -> NeighborGraph:
 def merge_graphs(
     first: NeighborGraph, second: NeighborGraph, width: int
 ) -> tuple[NeighborGraph, Int]:
-    """Return the nearest `width` rows of two graphs of the same queries over different rows.
-
-    Parameters
-    ----------
-    first, second : NeighborGraph
-        Graphs of the same queries, metric and ``n_rows``; no row is in both.
-    width : int
-        Each list must contain either all its candidates or at least `width` of them.
-
-    Returns
-    -------
-    graph : NeighborGraph
-    in_doubt : ndarray of int64
-        Queries whose order cannot be decided from the values and which must be searched again.
-        Euclidean neighbours are ordered by squared distance, and two different squared distances
-        may have the same rounded square root.
-
-    Examples
-    --------
-    >>> near = NeighborGraph(np.array([[0, 2]], np.int32), np.array([[0.9, 0.4]]), "cosine", 4)
-    >>> more = NeighborGraph(np.array([[3]], np.int32), np.array([[0.4]]), "cosine", 4)
-    >>> graph, in_doubt = merge_graphs(near, more, 2)
-    >>> graph.ids, in_doubt
-    (array([[0, 2]], dtype=int32), array([], dtype=int64))
-    """
+    """Return the nearest `width` rows of two graphs over different rows, and queries in doubt."""
     if (first.n_queries, first.metric, first.n_rows) != (
         second.n_queries,
         second.metric,
@@ -468,6 +438,7 @@ def votes(graph: NeighborGraph, Y: Csr, k: int | None = None, *, n_jobs: int | N
     Parameters
     ----------
     graph : NeighborGraph
+        Neighbours of the rows.
     Y : csr_array, shape (graph.n_rows, L)
         Label indicator; every stored entry counts as one.
     k : int or None
@@ -497,39 +468,14 @@ def votes(graph: NeighborGraph, Y: Csr, k: int | None = None, *, n_jobs: int | N
 def votes_by_k(
     graph: NeighborGraph, Y: Csr, ks: Iterable[int] | None = None, *, n_jobs: int | None = None
 ) -> Iterator[Csr]:
-    """Yield :func:`votes` for each k of `ks` in turn, counting each neighbour only once in total.
-
-    Parameters
-    ----------
-    graph, Y, n_jobs
-        As for :func:`votes`.
-    ks : iterable of int or None
-        Ascending, each from 1 to the graph's k; None for 1, 2, …, k.
-
-    Examples
-    --------
-    >>> ids = np.array([[2, 0]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.zeros((1, 2)), "cosine", n_rows=3)
-    >>> Y = sparse.csr_array(np.array([[1, 1, 0], [0, 0, 1], [0, 1, 0]]))
-    >>> [counts.toarray().tolist() for counts in votes_by_k(graph, Y)]
-    [[[0, 1, 0]], [[1, 2, 0]]]
-    """
+    """Yield :func:`votes` for each k of `ks` in turn, counting each neighbour only once."""
     widths = list(range(1, graph.k + 1)) if ks is None else _check_widths(ks, graph.k)
     labels = _check_labels(graph, Y)
     return _steps(graph, labels, widths, thread_count(n_jobs))
 
 
 def neighbor_cardinality(graph: NeighborGraph, Y: Csr, k: int | None = None) -> Float:
-    """Return the mean number of labels of the k nearest rows, 0 for a query without neighbours.
-
-    Examples
-    --------
-    >>> ids = np.array([[2, 0], [1, -1]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.zeros((2, 2)), "cosine", n_rows=3)
-    >>> Y = sparse.csr_array(np.array([[1, 1, 0], [0, 0, 1], [0, 1, 0]]))
-    >>> neighbor_cardinality(graph, Y)
-    array([1.5, 1. ])
-    """
+    """Return the mean number of labels of the k nearest rows, 0 for a query without neighbours."""
     near = graph if k is None else graph.prefix(k)
     indptr, _ = csr_parts(_check_labels(graph, Y))
     total = np.zeros(near.n_queries, dtype=np.int64)
@@ -542,18 +488,7 @@ def neighbor_cardinality(graph: NeighborGraph, Y: Csr, k: int | None = None) -> 
 
 
 def cardinality_of(counts: Csr, graph: NeighborGraph) -> Float:
-    """Return :func:`neighbor_cardinality` of a graph whose :func:`votes` are known.
-
-    A neighbour has one vote for each of its labels.
-
-    Examples
-    --------
-    >>> ids = np.array([[2, 0], [1, -1]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.zeros((2, 2)), "cosine", n_rows=3)
-    >>> Y = sparse.csr_array(np.array([[1, 1, 0], [0, 0, 1], [0, 1, 0]]))
-    >>> cardinality_of(votes(graph, Y), graph)
-    array([1.5, 1. ])
-    """
+    """Return :func:`neighbor_cardinality` of a graph whose :func:`votes` are known."""
     sums = np.zeros(len(counts.data) + 1, dtype=np.int64)
     np.cumsum(counts.data, out=sums[1:])
     until = sums[counts.indptr]
@@ -594,7 +529,7 @@ def _check_labels(graph: NeighborGraph, Y: Csr) -> Csr:
     return labels
 
 
-__all__ = ["NeighborGraph", "merge_graphs", "neighbor_cardinality", "votes", "votes_by_k"]
+__all__ = ["NeighborGraph", "votes"]
 
 
 def check_training_graph(graph: NeighborGraph, n_rows: int, k: int) -> NeighborGraph:
@@ -621,14 +556,6 @@ def metric_of_rows(graph: NeighborGraph, X: Features) -> str:
 
     It is the graph's, unless its values are not those of the rows: then the graph comes from other
     features or another distance, and the model cannot find further neighbours by itself.
-
-    Examples
-    --------
-    >>> graph = NeighborGraph(np.array([[1], [0]]), np.array([[5.0], [5.0]]), "euclidean", 2)
-    >>> metric_of_rows(graph, np.array([[0.0, 0.0], [3.0, 4.0]]))
-    'euclidean'
-    >>> metric_of_rows(graph, np.array([[0.0, 0.0], [3.0, 3.0]]))
-    'distance:euclidean'
     """
     distance = graph.distance_kind
     found = np.flatnonzero(graph.found) if graph.k else np.zeros(0, dtype=np.int64)

@@ -226,13 +226,7 @@ def provenance(dataset: Dataset | None = None) -> dict[str, str]:
 
 
 def run_provenance() -> dict[str, str]:
-    """Return the command of this process, and the Git commit of the current folder if it has one.
-
-    Examples
-    --------
-    >>> "command" in run_provenance()
-    True
-    """
+    """Return the command of this process, and the Git commit of the folder if it has one."""
     program = Path(sys.argv[0]).name if sys.argv else ""
     found = {"command": shlex.join([program, *sys.argv[1:]])}
     commit = _commit()
@@ -449,13 +443,7 @@ __all__ = ["Result", "ResultStore", "ResumableStore", "data_hash", "machine", "p
 
 
 def digest_of(*parts: object) -> str:
-    """Return a digest of arrays, sparse matrices and plain values.
-
-    Examples
-    --------
-    >>> digest_of(np.zeros(2)) == digest_of(np.zeros(2)), digest_of(np.zeros(2)) == digest_of("0")
-    (True, False)
-    """
+    """Return a digest of arrays, sparse matrices and plain values."""
     found = hashlib.sha256()
     with _full_precision():
         for part in parts:
@@ -480,12 +468,6 @@ def source_hash(*values: object) -> str:
     among their parameters, with the files they are defined in and the files next to them that
     these import. An installed package is represented by its version. Equal for equal code; empty
     if all code belongs to vicinal.
-
-    Examples
-    --------
-    >>> from vicinal.methods import MLkNN
-    >>> source_hash(MLkNN())
-    ''
     """
     kinds: dict[Any, None] = {}
     for value in values:
@@ -580,29 +562,13 @@ def _full_precision() -> AbstractContextManager[object]:
 
 
 def full_text(value: object) -> str:
-    """Return ``repr(value)`` with all array elements at full precision.
-
-    Otherwise two rules with different thresholds for many labels could look the same.
-
-    Examples
-    --------
-    >>> full_text([np.array([0.1, 0.12345678901234])])
-    '[array([0.1             , 0.12345678901234])]'
-    """
+    """Return ``repr(value)`` with all array elements at full precision."""
     with _full_precision():
         return repr(value)
 
 
 def plain(value: object) -> object:
-    """Return a parameter as a JSON value that is equal exactly for equal parameters.
-
-    Arrays become a hash of their bytes; objects become their repr without the memory address.
-
-    Examples
-    --------
-    >>> plain(np.int64(3)), plain((1, None)), plain(abs)
-    (3, [1, None], '<built-in function abs>')
-    """
+    """Return a parameter as a JSON value that is equal exactly for equal parameters."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, float) and not math.isfinite(value):

@@ -200,18 +200,7 @@ class Scores:
 
 
 def check_scores(scores: object, name: str = "scores") -> Scores:
-    """Return `scores` as :class:`Scores`: an array, or sparse with absent = 0, or such already.
-
-    Examples
-    --------
-    >>> check_scores([[0.2, 0.8]]).top(1)[0]
-    array([[1]], dtype=int32)
-    >>> check_scores([[0.2, float("nan")]])
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: scores: expected finite values, got input that
-    contains NaN (row 0, column 1)
-    """
+    """Return `scores` as :class:`Scores`: an array, or sparse with absent = 0, or such already."""
     if isinstance(scores, Scores):
         return scores
     values = check_features(scores, name)

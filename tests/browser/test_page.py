@@ -32,7 +32,7 @@ def test_a_text_gets_labels_with_bars_and_reasons(open_page) -> None:
     assert widths == sorted(widths, reverse=True)
     page.get_by_role("button", name="cats").hover()
     page.wait_for_selector("#why h3:has-text('cats')")
-    assert "2 of the 3 nearest training rows carry this label" in page.inner_text("#why")
+    assert "2 of the 3 nearest training rows have this label" in page.inner_text("#why")
     page.wait_for_selector("#why .words span")
     assert {"kitten", "cat"} <= {mark.inner_text() for mark in page.locator("#marked mark").all()}
     shown = [word.inner_text().split() for word in page.locator("#why .words span").all()]

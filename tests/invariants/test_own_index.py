@@ -106,7 +106,7 @@ OWN = [BruteForce, GrowingBruteForce]
 
 @pytest.fixture(autouse=True, scope="module")
 def registered() -> Iterator[None]:
-    """Names for the two, so that models that use them can be saved."""
+    """Names for them, so that models that use them can be saved."""
     names = [kind.__name__ for kind in OWN]
     for name, kind in zip(names, OWN, strict=True):
         register_index(name, kind)
@@ -143,7 +143,7 @@ globals().update(_invariants())
 
 
 def test_what_they_are() -> None:
-    fixed, growing = (kind(np.eye(3), "cosine") for kind in OWN)
+    fixed, growing = (kind(np.eye(3), "cosine") for kind in (BruteForce, GrowingBruteForce))
     assert isinstance(fixed, Index)
     assert not isinstance(fixed, MutableIndex)
     assert not is_mutable(fixed)

@@ -7,6 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vicinal import Blend
+from vicinal.methods.blend import global_ridge
+from vicinal.methods.blend import scoring as blend_scoring
+from vicinal.methods.blend.global_ridge import GlobalRidge, KeptFeatures
 from vicinal.methods.blend.parts import NEIGHBORS, View, choose_looks
 from vicinal.methods.blend.scoring import CellPlan
 
@@ -246,7 +249,7 @@ def test_global_ridge_and_its_leave_one_out_scores(words):
     for ridge in scoring.ridges:
         seen = scoring._unit(ridge, [view.rows.X for view in scoring.views])
         rows = seen if isinstance(seen, np.ndarray) else seen.toarray()
-        width = 0.0 if ridge.landmarks is None else ridge.landmarks.width
+        width = 0.0 if ridge.basis is None else ridge.basis.width
         mean = Y.mean(axis=0)
 
         def solved(kept, width=width, rows=rows, mean=mean, ridge=ridge):
@@ -261,3 +264,42 @@ def test_global_ridge_and_its_leave_one_out_scores(words):
         for place in (0, 7, 20):
             truth = solved(np.delete(every, place))[place]
             np.testing.assert_allclose(left_out[place], truth, atol=2e-4)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_global_ridge_on_the_strongest_features(sign, monkeypatch):
+    monkeypatch.setattr(global_ridge, "MOST_UNKNOWNS", 6)
+    monkeypatch.setattr(global_ridge, "LONGEST_LIST", 3)  # the fourth change is folded in
+    X, Y = random_rows(3)
+    rows = sparse.csr_array(unit(X))
+    kept = np.sort(np.argsort(-(unit(X) ** 2).sum(axis=0), kind="stable")[:6])
+    chosen = KeptFeatures.strongest(rows)
+    np.testing.assert_array_equal(chosen.kept, kept)
+    np.testing.assert_array_equal(chosen.of(rows).toarray(), unit(X)[:, kept])
+    few = np.arange(40) if sign > 0 else np.arange(len(X))
+    labels = sparse.csr_array(Y)
+    ridge = GlobalRidge.fit("ridge", 0, 1.0, chosen, rows[few], labels[few])
+    changed = np.arange(40, 45)
+    after = ridge.changed(ridge.features(rows[changed]), labels[changed], sign)
+    now = np.arange(45) if sign > 0 else np.setdiff1d(few, changed)
+    phi, mean = unit(X)[:, kept], Y[few].mean(axis=0)
+    weights = np.linalg.solve(phi[now].T @ phi[now] + np.eye(6), phi[now].T @ (Y[now] - mean))
+    np.testing.assert_allclose(after.scores(after.features(rows)), mean + phi @ weights, atol=1e-9)
+    np.testing.assert_allclose(after.current_weights(), weights, atol=1e-9)
+    terms = after.terms(rows[[7]], 2)
+    every = np.zeros(X.shape[1])
+    every[kept] = weights[:, 2]
+    ids = terms.terms[0].ids
+    np.testing.assert_allclose(terms.terms[0].shares, unit(X)[7, ids] * every[ids], atol=1e-9)
+    again = GlobalRidge.from_state(after.get_state())
+    np.testing.assert_array_equal(again.basis.kept, kept)
+    np.testing.assert_allclose(again.scores(again.features(rows)), mean + phi @ weights, atol=1e-9)
+
+
+def test_many_features_and_rows_have_one_ridge_on_some_features(monkeypatch):
+    monkeypatch.setattr(global_ridge, "MOST_UNKNOWNS", 6)
+    monkeypatch.setattr(blend_scoring, "MOST_UNKNOWNS", 6)
+    X, Y = random_rows(4)
+    scoring = fitted(X, Y).scoring_
+    assert [ridge.name for ridge in scoring.ridges] == ["ridge, weighted"]
+    assert len(scoring.ridges[0].basis.kept) == 6

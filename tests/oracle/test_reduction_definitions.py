@@ -25,7 +25,7 @@ def route(request, monkeypatch):
     """The same answers where every side is taken for large."""
     if request.param == "in blocks":
         monkeypatch.setattr(_projection, "BLOCK_ROWS", 4)
-        monkeypatch.setattr(_eigen, "BLOCK_CELLS", 100)
+        monkeypatch.setattr(_eigen, "LARGE_BLOCK_CELLS", 100)
     if request.param == "by products":
         monkeypatch.setattr(_eigen, "SMALL_SIDE", 0)
         monkeypatch.setattr(_eigen, "FEW_LABELS", 0)

@@ -1,5 +1,6 @@
 """A blend that learns and forgets equals one whose parts are built afresh, whatever the changes."""
 
+import copy
 import threading
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from scipy import sparse
 
 import vicinal
 from vicinal import Blend
+from vicinal.methods.blend import global_ridge
 
 pytestmark = pytest.mark.native
 
@@ -161,6 +163,47 @@ def test_a_row_can_be_taught_to_have_no_label():
     assert model.partial_fit(Q, [[]]).predict_names(Q) == [[]]
 
 
+@pytest.mark.parametrize("threshold", [None, 0.0, "cardinality"])
+@pytest.mark.parametrize("labels", [[], ["label5"], ["label0", "label8"]])
+def test_scores_of_taught_rows_say_what_predict_says(threshold, labels):
+    X, Y = documents(120, 1)
+    Q, _ = documents(6, 9)
+    model = Blend(threshold=threshold).fit(X, names_of(Y))
+    model.partial_fit(Q[[2]], [labels])
+    decided = model.decide(model.scores(Q))
+    np.testing.assert_array_equal(decided.toarray(), model.predict(Q).toarray())
+    assert model.predict_names(Q[[2]]) == [labels]
+
+
+def test_a_taught_row_without_labels_that_shares_nothing_with_others():
+    X, Y = documents(120, 1)
+    wide = sparse.csr_array(sparse.hstack([X, sparse.csr_array((120, 1))]))
+    alone = sparse.csr_array(np.eye(1, N_FEATURES + 1, N_FEATURES))
+    model = Blend("mix").fit(wide, Y).partial_fit(alone, np.zeros((1, N_LABELS), dtype=int))
+    assert model.predict(alone).sum() == model.decide(model.scores(alone)).sum() == 0
+
+
+def test_what_a_failed_change_or_another_copy_taught_does_not_count():
+    X, Y = documents(120, 1)
+    Q, _ = documents(6, 9)
+    model = Blend().fit(X, names_of(Y))
+    other = copy.copy(model)
+    model.partial_fit(Q[[0]], [["label1"]])
+    before = other.predict_names(Q[[0]])
+    other.partial_fit(Q[[1]], [["label2"]])  # the same id, another row
+    assert other.predict_names(Q[[1]]) == [["label2"]]
+    assert model.predict_names(Q[[0]]) == [["label1"]]
+    assert before != [["label1"]] or other.predict_names(Q[[0]]) == before
+
+
+def test_learning_does_not_copy_what_was_taught():
+    X, Y = documents(120, 1)
+    model = Blend(recalibrate_at="never").fit(X, names_of(Y)).partial_fit(X[[0]], [["label1"]])
+    known = model.scoring_.taught
+    model.partial_fit(X[[1]], [["label1"]])
+    assert model.scoring_.taught is known
+
+
 def test_what_was_taught_stays_after_recalibration_saving_and_copying(tmp_path):
     X, Y = documents(100, 4)
     Q, _ = documents(2, 5)
@@ -226,7 +269,8 @@ def test_a_loaded_model_learns_like_the_one_that_was_saved(tmp_path):
     np.testing.assert_allclose(loaded.scores(Q).toarray(), model.scores(Q).toarray(), atol=1e-9)
 
 
-def test_more_changes_than_the_list_of_the_ridge_holds():
+def test_more_changes_than_the_list_of_the_ridge_holds(monkeypatch):
+    monkeypatch.setattr(global_ridge, "LONGEST_LIST", 32)
     X, Y = documents(80, 6)
     Q, _ = documents(8, 7)
     more, labels = documents(70, 8)

@@ -613,8 +613,8 @@ def test_a_method_that_recalibrates_more_than_its_threshold_is_replaced_whole(mo
     """The copy learns what was taught meanwhile, then takes the model's place."""
 
     class Thorough(InstanceKNN):
-        def _recalibrated(self, reviser: Any, version: Any) -> Any:
-            return super()._recalibrated(reviser, version)
+        def _recalibrated(self, change: Any, version: Any) -> Any:
+            return super()._recalibrated(change, version)
 
     model = large_model(Thorough(5))
     served = ServedModel(model, 0, "h")

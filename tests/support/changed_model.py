@@ -10,9 +10,9 @@ from scipy import sparse
 
 from vicinal.decision.rule import needs_of
 from vicinal.methods import incremental
-from vicinal.methods.incremental import revises_itself
+from vicinal.methods.incremental import updates_itself
 
-REVISING = [name for name in INCREMENTAL if revises_itself(EVERY_METHOD[name])]
+REVISING = [name for name in INCREMENTAL if updates_itself(EVERY_METHOD[name])]
 FEW_NEIGHBORS = {
     "lcif": {"n_neighbors_instance": 2, "n_neighbors_feature": 2},
     "lamlknn": {

@@ -1,11 +1,19 @@
 """Errors that a new user meets first: one line that names the argument, and a remedy."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
-from vicinal import Blend, DMLkNN, MLkNN
-from vicinal.errors import InvalidArgumentError
+from vicinal import Blend, DMLkNN, MLkNN, load
+from vicinal._core.files import replacing
+from vicinal.cli.settings import make_estimator
+from vicinal.comparison import friedman_nemenyi
+from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.methods.explaining import label_ids
+from vicinal.methods.registry import find_method
+from vicinal.metrics import metric_info
+from vicinal.preprocess import TextVectorizer, make_steps
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 1.0]])
 Y = [["a"], ["b"], ["a", "b"], ["b"]]
@@ -42,3 +50,40 @@ def test_a_method_that_cannot_learn_says_what_can():
 def test_one_unknown_row_is_one_number():
     with pytest.raises(InvalidArgumentError, match=r"row ids from 0 to 3, got 99$"):
         MLkNN(1).fit(X, Y).forget([99])
+
+
+@pytest.mark.parametrize(
+    ("call", "remedy"),
+    [
+        (lambda: TextVectorizer().fit("one text"), "put a single text into a list: [text]"),
+        (lambda: TextVectorizer().fit(pd.DataFrame({"a": ["b"]})), "frame['text']"),
+        (lambda: MLkNN(1).fit(X, ["a;b"] * 4), "[y.split(';') for y in Y]"),
+        (lambda: find_method("bland"), "did you mean 'blend'"),
+        (lambda: make_steps("tf-idf", is_sparse=True), "or none, or auto"),
+        (lambda: make_steps("tf-idf", is_sparse=True), "did you mean 'tfidf'?"),
+        (lambda: metric_info("f1"), "'micro-f1' or 'macro-f1'?"),
+        (lambda: label_ids(["deliverry"], ["delivery", "refund"]), "did you mean 'delivery'?"),
+        (lambda: make_estimator("mlknn", {"k": 3}), "did you mean 'n_neighbors'"),
+        (lambda: friedman_nemenyi({"a": {"x": 1}, "b": {"y": 1}}), "others for 'b'"),
+    ],
+)
+def test_a_message_names_the_remedy(call, remedy):
+    with pytest.raises(InvalidArgumentError) as error:
+        call()
+    assert remedy in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_cannot_be_written_is_named_as_it_was_given(tmp_path):
+    path = tmp_path / "missing" / "x.model"
+    missing = pytest.raises(FileNotFoundError, match="cannot be written")
+    with missing as error, replacing(path) as temporary:
+        temporary.write_text("")
+    assert error.value.filename == str(path)
+
+
+def test_a_table_is_no_model(tmp_path):
+    path = tmp_path / "tickets.csv"
+    path.write_text("id,message,tags\n1,a,b\n")
+    with pytest.raises(ModelFormatError, match="vicinal train and save"):
+        load(path)

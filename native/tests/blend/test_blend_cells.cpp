@@ -76,7 +76,7 @@ static void labels_below_the_candidates_have_no_cell() {
   const std::vector<std::int64_t> row_ends{0, 1, 2, 3};
   const std::vector<std::int32_t> features{0, 0, 0};
   const std::vector<double> ones{1.0, 1.0, 1.0};
-  const LabelCentroids centroids({row_ends, features, ones, 1}, input.labels, 1);
+  const LabelCentroids centroids({row_ends, features, ones, 1}, ones, input.labels, 1);
   const std::vector<std::int64_t> asked{0, 1, 2};
   const std::vector<std::int32_t> columns{0, 0};
   const std::vector<double> unit{1.0, 1.0};

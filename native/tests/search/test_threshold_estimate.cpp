@@ -9,8 +9,8 @@
 
 namespace vicinal::test_threshold_estimate {
 
-static_assert(Scorer<CountIndex, float> && !LockstepScorer<CountIndex, float>);
-static_assert(Scorer<ImpactIndex, double> && LockstepScorer<ImpactIndex, double>);
+static_assert(Scorer<CountIndex, float>);
+static_assert(Scorer<ImpactIndex, double>);
 static_assert(!Scorer<Blocks, float>);
 
 namespace {

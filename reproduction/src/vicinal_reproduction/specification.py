@@ -249,7 +249,7 @@ class Paper:
     reasons : tuple of Reason
         Why cells are worse.
     better : tuple of Reason
-        Why cells are better by more than a tenth of the paper's figure.
+        Why cells are better.
     notes : tuple of str
     derive : callable or None
         Derives further results from existing ones (``Figures``).

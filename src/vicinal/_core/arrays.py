@@ -1,6 +1,6 @@
 """The array types that stages pass to each other, by name."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -21,30 +21,21 @@ else:
 Features: TypeAlias = NDArray[Any] | Csr
 """Float32 or float64, C-contiguous or canonical CSR, finite."""
 
+SMALL_BLOCK_CELLS = 2**20
+"""Cells of a dense block that should fit into the cache: 8 MiB of float64."""
+BLOCK_CELLS = 2**22
+"""Cells of a dense block in flight: 32 MiB of float64."""
+LARGE_BLOCK_CELLS = 2**24
+"""Cells of a dense block whose start has a high fixed cost: 128 MiB of float64."""
+
 
 def stack_rows(blocks: Sequence[Csr]) -> Csr:
-    """Return the rows of several matrices one below the other.
-
-    Examples
-    --------
-    >>> eye = sparse.csr_array(np.eye(2))
-    >>> stack_rows([eye, eye]).shape
-    (4, 2)
-    """
+    """Return the rows of several matrices one below the other."""
     return sparse.vstack(list(blocks), format="csr")
 
 
 def is_stored(pattern: Csr, where: Csr) -> Bool:
-    """Tell for each entry stored in `where` whether `pattern` stores it too.
-
-    Both are canonical and of the same shape. Memory: 8 bytes per stored entry of either.
-
-    Examples
-    --------
-    >>> eye, full = sparse.csr_array(np.eye(2)), sparse.csr_array(np.ones((2, 2)))
-    >>> is_stored(eye, full)
-    array([ True, False, False,  True])
-    """
+    """Tell for each entry stored in `where` whether `pattern` stores it too."""
     known, asked = cell_ids(pattern), cell_ids(where)
     if len(known) == 0:
         return np.zeros(len(asked), dtype=np.bool_)
@@ -63,24 +54,47 @@ def contiguous(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[A
     """Return an array as compiled loops read it: C-contiguous, its numbers aligned; else a copy.
 
     Arrays that were read out of a message or a file need not be aligned.
-
-    Examples
-    --------
-    >>> odd = np.frombuffer(bytes(9), dtype=np.uint8)[1:].view(np.float64)
-    >>> odd.flags.aligned, contiguous(odd).flags.aligned
-    (False, True)
     """
     found = np.ascontiguousarray(array, dtype=dtype)
     return found if found.flags.aligned else found.copy()
 
 
-def row_ids(matrix: Csr) -> Int:
-    """Return the row of each stored entry.
+ENTRIES_AT_ONCE = 2**22
+"""Entries of a large matrix that are looked at together, so that copies of them stay small."""
+
+
+def count_columns(columns: NDArray[Any], n_columns: int) -> Int:
+    """Return how often each column occurs. Memory: 32 MB besides the result.
 
     Examples
     --------
-    >>> row_ids(sparse.csr_array(np.array([[1, 1], [0, 1]])))
-    array([0, 0, 1])
+    >>> count_columns(np.array([2, 0, 2]), 4).tolist()
+    [1, 0, 2, 0]
     """
+    counts = np.zeros(n_columns, dtype=np.int64)
+    for start in range(0, len(columns), ENTRIES_AT_ONCE):
+        counts += np.bincount(columns[start : start + ENTRIES_AT_ONCE], minlength=n_columns)
+    return counts
+
+
+def row_blocks(indptr: NDArray[Any]) -> Iterator[tuple[int, int]]:
+    """Yield the ends of blocks of rows with at most so many entries, or of one row each.
+
+    Examples
+    --------
+    >>> list(row_blocks(np.array([0, 1, 2**22, 2**22 + 1])))
+    [(0, 2), (2, 3)]
+    """
+    start, n_rows = 0, len(indptr) - 1
+    while start < n_rows:
+        most = int(indptr[start]) + ENTRIES_AT_ONCE
+        stop = int(np.searchsorted(indptr, most, side="right")) - 1
+        stop = min(max(stop, start + 1), n_rows)
+        yield start, stop
+        start = stop
+
+
+def row_ids(matrix: Csr) -> Int:
+    """Return the row of each stored entry."""
     rows: Int = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
     return rows

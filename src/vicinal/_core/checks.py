@@ -12,17 +12,7 @@ from vicinal.errors import InvalidArgumentError
 
 
 def check_integer(name: str, value: object, low: int | None = None) -> int:
-    """Return `value` as an int, or raise if it is not an integer.
-
-    Examples
-    --------
-    >>> check_integer("k", np.int64(3), low=1)
-    3
-    >>> check_integer("k", 0, low=1)
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: k: expected an integer of at least 1, got 0
-    """
+    """Return `value` as an int, or raise if it is not an integer."""
     expected = "an integer" if low is None else f"an integer of at least {low}"
     if isinstance(value, bool | np.bool_):
         raise InvalidArgumentError(name, expected, repr(value))
@@ -52,15 +42,7 @@ def check_real(name: str, value: object, low: float = -np.inf, high: float = np.
 
 
 def check_positive(name: str, value: object) -> float:
-    """Return `value` as a finite float above 0.
-
-    Examples
-    --------
-    >>> check_positive("C", 0)
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: C: expected a number above 0, got 0.0
-    """
+    """Return `value` as a finite float above 0."""
     number = check_real(name, value)
     if number <= 0:
         raise InvalidArgumentError(name, "a number above 0", number)
@@ -82,33 +64,14 @@ def check_option(name: str, value: object, options: Collection[str]) -> str:
 
 
 def check_sequence(name: str, values: object) -> list[Any]:
-    """Return several values as a list; text and mappings are one value, not several.
-
-    Examples
-    --------
-    >>> check_sequence("seeds", range(3))
-    [0, 1, 2]
-    >>> check_sequence("seeds", 3)
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: seeds: expected a sequence of values, got 3
-    """
+    """Return several values as a list; text and mappings are one value, not several."""
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise InvalidArgumentError(name, "a sequence of values", repr(values))
     return list(values)
 
 
 def check_encodable(name: str, names: Sequence[str]) -> None:
-    r"""Raise for names that UTF-8 cannot encode, because no model could be saved with them.
-
-    Examples
-    --------
-    >>> check_encodable("label_names", ["calm", "\ud800"])
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: label_names: expected text that UTF-8 can hold, got
-    a lone surrogate in '\ud800'
-    """
+    r"""Raise for names that UTF-8 cannot encode, because no model could be saved with them."""
     try:
         "".join(names).encode()
     except UnicodeEncodeError:
@@ -126,21 +89,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @contextmanager
 def unchanged_on_failure(estimator: object) -> Iterator[None]:
-    """Restore the attributes of an estimator if the block fails or is interrupted by Ctrl-C.
-
-    Examples
-    --------
-    >>> class Estimator: fitted = False
-    >>> model = Estimator()
-    >>> with unchanged_on_failure(model):
-    ...     model.fitted = True
-    ...     raise ValueError("too few rows")
-    Traceback (most recent call last):
-    ...
-    ValueError: too few rows
-    >>> model.fitted
-    False
-    """
+    """Restore the attributes of an estimator if the block fails or is interrupted by Ctrl-C."""
     attributes = vars(estimator)
     before = dict(attributes)
     try:

@@ -36,14 +36,7 @@ _NOT_FOR_FOLDERS = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES, errn
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush the entries of a folder to disk, which makes a rename durable.
-
-    Does nothing if folders cannot be opened or flushed (Windows, some network drives).
-
-    Examples
-    --------
-    >>> sync_folder(Path("."))
-    """
+    """Flush the entries of a folder to disk, which makes a rename durable."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except PermissionError:  # Windows does not open folders
@@ -67,21 +60,16 @@ def sync_file(file: Path) -> None:
 
 
 @contextmanager
-def naming(file: Path) -> Iterator[None]:
+def naming(file: Path, temporary: Path | None = None) -> Iterator[None]:
     """Make system errors inside the block name the file and the cause, such as a full disk.
 
-    Examples
-    --------
-    >>> with naming(Path("model.npy")):
-    ...     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    Traceback (most recent call last):
-    ...
-    OSError: [Errno 28] cannot be written: No space left on device: 'model.npy'
+    Errors that name the `temporary` file that is written first name `file` instead.
     """
     try:
         yield
     except OSError as error:
-        if error.filename is not None or error.errno is None:
+        about = None if error.filename is None else str(error.filename)
+        if error.errno is None or about not in (None, str(temporary)):
             raise
         cause = f"cannot be written: {os.strerror(error.errno)}"
         raise OSError(error.errno, cause, str(file)) from error
@@ -98,20 +86,10 @@ def replacing(path: Path) -> Iterator[Path]:
 
     The content and the folder are flushed to disk. If the block fails, `path` stays as it was. Of
     several writers the last one wins. The file keeps the permissions of the one it replaces.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     target = Path(folder) / "notes.txt"
-    ...     with replacing(target) as beside:
-    ...         _ = beside.write_text("all of it")
-    ...     target.read_text(), len(os.listdir(folder))
-    ('all of it', 1)
     """
     beside = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}{UNFINISHED}")
     try:
-        with naming(path):
+        with naming(path, beside):
             yield beside
             sync_file(beside)
         with suppress(OSError):
@@ -158,13 +136,6 @@ def locked(file: Path) -> Iterator[None]:
 
     The system releases the locks of dead processes. Nobody waits on network drives without locks,
     and in folders where no lock file can be made.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder) / "lock"):
-    ...     (Path(folder) / "lock").exists()
-    True
     """
     from filelock import FileLock
 
@@ -194,13 +165,7 @@ _NOT_AS_EXPECTED = (
 
 
 def without_nan(value: object) -> object:
-    """Return nested values with None for NaN and infinity, which JSON does not support.
-
-    Examples
-    --------
-    >>> without_nan({"mean": float("nan"), "folds": [0.5, float("inf")]})
-    {'mean': None, 'folds': [0.5, None]}
-    """
+    """Return nested values with None for NaN and infinity, which JSON does not support."""
     if isinstance(value, Mapping):
         return {key: without_nan(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -209,18 +174,7 @@ def without_nan(value: object) -> object:
 
 
 def append_json_line(path: Path, parts: Mapping[str, Any]) -> None:
-    """Append a line to a file, which need not exist yet; it is on disk when this returns.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "new" / "lines.jsonl"
-    ...     append_json_line(path, {"k": 1})
-    ...     append_json_line(path, {"k": 2})
-    ...     list(read_json_lines(path, "a number", lambda parts: parts["k"]))
-    [1, 2]
-    """
+    """Append a line to a file, which need not exist yet; it is on disk when this returns."""
     line = json.dumps(parts, ensure_ascii=False, allow_nan=False) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     is_new = not path.exists()
@@ -245,11 +199,7 @@ def _append(file: IO[bytes], line: bytes) -> None:
 def read_json_lines(
     path: Path, expected: str, read: Callable[[dict[str, Any]], Item]
 ) -> Iterator[Item]:
-    """Yield the result of `read` for each line of a file; nothing if there is no file.
-
-    `expected`: what a line contains, for error messages, which name path and line.
-    `read`: takes the JSON object of a line; raises ``ValueError`` if it is not as expected.
-    """
+    """Yield the result of `read` for each line of a file; nothing if there is no file."""
     if not path.exists():
         return
     *lines, rest = path.read_bytes().split(b"\n")
@@ -313,18 +263,7 @@ class NpyHeader(NamedTuple):
 
 
 def read_npy_header(stream: BinaryIO) -> NpyHeader:
-    """Read the header of an array of numbers; raises ``ValueError`` if there is none.
-
-    Examples
-    --------
-    >>> import io
-    >>> stream = io.BytesIO()
-    >>> np.save(stream, np.zeros((2, 3)))
-    >>> _ = stream.seek(0)
-    >>> header = read_npy_header(stream)
-    >>> header.shape, str(header.dtype), header.nbytes
-    ((2, 3), 'float64', 48)
-    """
+    """Read the header of an array of numbers; raises ``ValueError`` if there is none."""
     magic = stream.read(8)
     form = _LENGTHS.get(magic[6]) if len(magic) == 8 and magic.startswith(_MAGIC) else None
     if form is None:
@@ -366,10 +305,6 @@ def release_free_memory() -> None:
 
     By default the C library keeps freed memory for later allocations, so that a process could
     exceed a memory limit that its live arrays respect.
-
-    Examples
-    --------
-    >>> release_free_memory()
     """
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

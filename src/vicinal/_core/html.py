@@ -25,41 +25,17 @@ class Html(str):
 
 
 def clean(text: str) -> str:
-    """Return the text with U+FFFD in place of characters not allowed in documents and figures.
-
-    Examples
-    --------
-    >>> len(clean(chr(0))), clean("é")
-    (1, 'é')
-    """
+    """Return the text with U+FFFD in place of characters not allowed in documents and figures."""
     return _UNFIT.sub("\ufffd", text)
 
 
 def escape(text: str) -> Html:
-    """Return any text as escaped markup; characters not allowed in HTML become U+FFFD.
-
-    Examples
-    --------
-    >>> escape('<b>"Tom" & Jerry</b>')
-    '&lt;b&gt;&quot;Tom&quot; &amp; Jerry&lt;/b&gt;'
-    >>> escape(Html("<b>bold</b>"))
-    '<b>bold</b>'
-    """
+    """Return any text as escaped markup; characters not allowed in HTML become U+FFFD."""
     return text if isinstance(text, Html) else Html(html.escape(clean(text)))
 
 
 def element(name: str, /, *children: str | None, **attributes: str | int | bool | None) -> Html:
-    """Return an element.
-
-    `*children`: inserted in order; escaped unless they are :class:`Html`; None is ignored.
-    `**attributes`: underscores stand for hyphens, one at the end is dropped (``class_``). True
-    gives an attribute without a value; False and None omit it.
-
-    Examples
-    --------
-    >>> element("td", "a < b", class_="best", data_value=1, hidden=None)
-    '<td class="best" data-value="1">a &lt; b</td>'
-    """
+    """Return an element."""
     start = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in VOID:
         return Html(f"<{name}{start}>")
@@ -68,24 +44,12 @@ def element(name: str, /, *children: str | None, **attributes: str | int | bool 
 
 
 def together(*parts: str | None, between: str = "") -> Html:
-    """Join parts, escaping those that are not markup.
-
-    Examples
-    --------
-    >>> together(Html("<b>a</b>"), None, "b < c", between=", ")
-    '<b>a</b>, b &lt; c'
-    """
+    """Join parts, escaping those that are not markup."""
     return Html(escape(between).join(escape(part) for part in parts if part is not None))
 
 
 def class_names(*names: str) -> str | None:
-    """Return class names for an attribute, or None if there are none.
-
-    Examples
-    --------
-    >>> class_names("ours", "", "best"), class_names("")
-    ('ours best', None)
-    """
+    """Return class names for an attribute, or None if there are none."""
     for name in names:
         if name and not _NAME.fullmatch(name):
             raise InvalidArgumentError("kind", "a plain name", repr(name))
@@ -174,26 +138,14 @@ class Tabular(ABC):
 
 
 def shown(value: object) -> str:
-    """Return a cell as text.
-
-    Examples
-    --------
-    >>> shown(0.123456), shown(3), shown(None), shown(float("nan"))
-    ('0.1235', '3', '–', '–')
-    """
+    """Return a cell as text."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
 def in_latex(text: str) -> str:
-    r"""Return text with LaTeX's special characters escaped.
-
-    Examples
-    --------
-    >>> in_latex("n_neighbors & 5%")
-    'n\\_neighbors \\& 5\\%'
-    """
+    r"""Return text with LaTeX's special characters escaped."""
     return "".join(_LATEX.get(sign, sign) for sign in text)
 
 

@@ -17,33 +17,13 @@ from vicinal._core.csr import (
     is_canonical_indicator,
     quick_indicator,
     trust,
-    widened,
-    with_rows,
 )
 from vicinal._core.validation import canonical_csr
 from vicinal.errors import InvalidArgumentError
 
 
 def check_indicator(Y: object, name: str = "Y") -> Csr:
-    """Return the label indicator `Y` as canonical CSR: int32 ones, sorted rows, no stored zeros.
-
-    `Y`: values 0 and 1 as bool, integer or float. Stored zeros are zeros.
-    `name`: name of the argument in error messages.
-
-    Notes
-    -----
-    Memory: 8 bytes per label of a row, whatever L is. The caller's arrays are never changed.
-
-    Examples
-    --------
-    >>> check_indicator([[0, 1, 1], [0, 0, 0]]).indices
-    array([1, 2], dtype=int32)
-    >>> check_indicator([[0, 2]])
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: Y: expected values 0 and 1 only, got 2 in
-    row 0
-    """
+    """Return the label indicator `Y` as canonical CSR: int32 ones, sorted rows, no stored zeros."""
     if isinstance(Y, np.matrix):
         raise InvalidArgumentError(name, "an ndarray or a sparse array", "numpy.matrix")
     ones = _sparse_ones(Y, name) if sparse.issparse(Y) else _dense_ones(Y, name)
@@ -102,15 +82,7 @@ COLLECTIONS = (list, tuple, set, frozenset)
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """A label indicator with its names, and the type of array that ``predict`` returns.
-
-    `matrix`: canonical indicator.
-    `names`: one per label; ``"0"``, ``"1"``, … if the caller gave none.
-    `kind`: what ``predict`` returns: an ndarray if labels were an ndarray or a data frame, CSR if
-    they were sparse or names, one value per row if they were one-dimensional.
-    `dtype`: the number type that ``predict`` returns: that of the indicator, int32 for names,
-    float64 for float types that SciPy or saved models do not support.
-    """
+    """A label indicator with its names, and the type of array that ``predict`` returns."""
 
     matrix: Csr
     names: tuple[str, ...]
@@ -121,21 +93,7 @@ class Labels:
 def read_labels(
     Y: object, n_rows: int, label_names: Sequence[str] | None = None, name: str = "Y"
 ) -> Labels:
-    """Return the labels of `n_rows` rows, given in any supported form.
-
-    `label_names` name the columns of an indicator; for rows of names, they state the order of the
-    labels and may include further labels.
-
-    Examples
-    --------
-    >>> labels = read_labels([["sad"], [], ["calm", "sad"]], n_rows=3)
-    >>> labels.names
-    ('calm', 'sad')
-    >>> labels.matrix.toarray()
-    array([[0, 1],
-           [0, 0],
-           [1, 1]], dtype=int32)
-    """
+    """Return the labels of `n_rows` rows, given in any supported form."""
     labels = _any_labels(Y, n_rows, label_names, name)
     if not labels.names:
         raise InvalidArgumentError(name, "at least one label", f"shape {labels.matrix.shape}")
@@ -174,36 +132,10 @@ def _any_labels(
     return Labels(matrix, names, kind, dtype)
 
 
-def extended_labels(
-    known: Labels, Y: object, n_rows: int, label_names: Sequence[str] | None = None
-) -> Labels:
-    """Return the labels of known rows and of `n_rows` further ones; new names come last.
-
-    If `Y` has no names, its columns are those of the known labels.
-
-    Examples
-    --------
-    >>> known = read_labels([["a"], ["b"]], n_rows=2)
-    >>> more = extended_labels(known, [["c", "a"]], n_rows=1)
-    >>> more.names, more.matrix.toarray().tolist()
-    (('a', 'b', 'c'), [[1, 0, 0], [0, 1, 0], [1, 0, 1]])
-    """
-    moved, names = further_labels(known.names, Y, n_rows, label_names)
-    stacked = with_rows(widened(known.matrix, len(names)), moved)
-    return Labels(stacked, names, known.kind, known.dtype)
-
-
 def further_labels(
     known: tuple[str, ...], Y: object, n_rows: int, label_names: Sequence[str] | None = None
 ) -> tuple[Csr, tuple[str, ...]]:
-    """Return the labels of further rows, with known labels first, and all label names.
-
-    Examples
-    --------
-    >>> moved, names = further_labels(("a", "b"), [["c", "a"]], n_rows=1)
-    >>> moved.toarray().tolist(), names
-    ([[1, 0, 1]], ('a', 'b', 'c'))
-    """
+    """Return the labels of further rows, with known labels first, and all label names."""
     quick = None if label_names is not None else quick_indicator(Y, n_rows, len(known))
     if quick is not None:
         return quick, known
@@ -218,27 +150,13 @@ def further_labels(
 
 
 def aligned(Y: Csr, names: tuple[str, ...], known: tuple[str, ...]) -> tuple[Csr, tuple[str, ...]]:
-    """Return `Y` with the columns of the known labels first, then the others, and all names.
-
-    Examples
-    --------
-    >>> Y = sparse.csr_array(np.array([[1, 0, 0], [0, 1, 1]], dtype=np.int32))
-    >>> moved, names = aligned(Y, ("c", "b", "x"), known=("a", "b", "c"))
-    >>> names, moved.toarray().tolist()
-    (('a', 'b', 'c', 'x'), [[0, 0, 1, 0], [0, 1, 0, 1]])
-    """
+    """Return `Y` with the columns of the known labels first, then the others, and all names."""
     columns, everything = aligned_columns(names, known)
     return moved_columns(Y, columns, len(everything)), everything
 
 
 def aligned_columns(names: Sequence[str], known: tuple[str, ...]) -> tuple[Int32, tuple[str, ...]]:
-    """Return the column of each name where known labels come first, and all names in that order.
-
-    Examples
-    --------
-    >>> aligned_columns(("c", "b", "x"), known=("a", "b", "c"))
-    (array([2, 1, 3], dtype=int32), ('a', 'b', 'c', 'x'))
-    """
+    """Return the column of each name where known labels come first, and all names in that order."""
     column_of = {name: column for column, name in enumerate(known)}
     columns = np.fromiter(
         (column_of.setdefault(name, len(column_of)) for name in names), np.int32, len(names)
@@ -247,14 +165,7 @@ def aligned_columns(names: Sequence[str], known: tuple[str, ...]) -> tuple[Int32
 
 
 def moved_columns(Y: Csr, columns: Int32, n_columns: int) -> Csr:
-    """Return `Y` with each column at the place that `columns` names.
-
-    Examples
-    --------
-    >>> Y = sparse.csr_array(np.array([[1, 0]], dtype=np.int32))
-    >>> moved_columns(Y, np.array([2, 0], dtype=np.int32), n_columns=3).toarray().tolist()
-    [[0, 0, 1]]
-    """
+    """Return `Y` with each column at the place that `columns` names."""
     moved = sparse.csr_array(
         (Y.data.copy(), columns[Y.indices], Y.indptr), shape=(Y.shape[0], n_columns)
     )
@@ -263,14 +174,7 @@ def moved_columns(Y: Csr, columns: Int32, n_columns: int) -> Csr:
 
 
 def indicator_of(rows: Iterable[Collection[str]], names: Sequence[str], name: str = "Y") -> Csr:
-    """Return the indicator of the label names of each row, columns in the order of `names`.
-
-    Examples
-    --------
-    >>> indicator_of([["b", "b"], []], names=["a", "b"]).toarray()
-    array([[0, 1],
-           [0, 0]], dtype=int32)
-    """
+    """Return the indicator of the label names of each row, columns in the order of `names`."""
     column_of = {label: column for column, label in enumerate(names)}
     indptr = [0]
     indices: list[int] = []
@@ -285,19 +189,7 @@ def indicator_of(rows: Iterable[Collection[str]], names: Sequence[str], name: st
 
 
 def listed(Y: object) -> object:
-    """Return a column of label-name collections (a Series, an array of lists) as a list.
-
-    Anything else is returned unchanged.
-
-    Examples
-    --------
-    >>> column = np.empty(2, dtype=object)
-    >>> column[:] = [["a"], ["b", "c"]]
-    >>> listed(column)
-    [['a'], ['b', 'c']]
-    >>> listed([2, 0, 1])
-    [2, 0, 1]
-    """
+    """Return a column of label-name collections (a Series, an array of lists) as a list."""
     if isinstance(Y, list | tuple) or len(getattr(Y, "shape", ())) != 1 or sparse.issparse(Y):
         return Y
     column = cast("Any", Y)
@@ -307,16 +199,7 @@ def listed(Y: object) -> object:
 
 
 def label_rows(Y: Sequence[Any], name: str) -> Sequence[Collection[str]]:
-    """Return one collection of label names per row, or raise an error that names the bad row.
-
-    Examples
-    --------
-    >>> label_rows([["a"], float("nan")], "Y")
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: Y: expected a list of label names in every row (an
-    empty one for a row without labels), got nan in row 1
-    """
+    """Return one collection of label names per row, or raise an error that names the bad row."""
     for row, collection in enumerate(Y):
         if not isinstance(collection, COLLECTIONS):
             expected = "a list of label names in every row (an empty one for a row without labels)"
@@ -337,13 +220,7 @@ def _has_collections(rows: object) -> bool:
 
 
 def is_names(Y: object) -> TypeGuard[Sequence[Collection[str]]]:
-    """Tell whether `Y` is one collection of label names per row; all of them may be empty.
-
-    Examples
-    --------
-    >>> is_names([{"a"}, ()]), is_names([[0, 1], [1, 0]]), is_names(["a", "b"])
-    (True, False, False)
-    """
+    """Tell whether `Y` is one collection of label names per row; all of them may be empty."""
     if not isinstance(Y, list | tuple):
         return False
     rows = [list(row) for row in Y if isinstance(row, list | tuple | set | frozenset)]
@@ -371,13 +248,7 @@ def _from_names(
 
 
 def is_flat(Y: object) -> bool:
-    """Tell whether `Y` is one number per row, in one dimension.
-
-    Examples
-    --------
-    >>> is_flat([0, 1, 1]), is_flat(np.zeros(3)), is_flat([[0], [1]]), is_flat([["a"], []])
-    (True, True, False, False)
-    """
+    """Tell whether `Y` is one number per row, in one dimension."""
     if isinstance(Y, list | tuple):
         return bool(Y) and all(isinstance(y, int | float | np.number | np.bool_) for y in Y)
     is_row = getattr(Y, "ndim", 0) == 1 and not sparse.issparse(Y)
@@ -385,13 +256,7 @@ def is_flat(Y: object) -> bool:
 
 
 def as_column(Y: Any) -> Any:
-    """Return one number per row as one column, and anything else unchanged.
-
-    Examples
-    --------
-    >>> as_column([0, 1]).shape, as_column([["a"], []])
-    ((2, 1), [['a'], []])
-    """
+    """Return one number per row as one column, and anything else unchanged."""
     return np.asarray(Y)[:, None] if is_flat(Y) else Y
 
 

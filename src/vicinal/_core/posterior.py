@@ -24,46 +24,19 @@ Int = NDArray[np.int64]
 
 
 def prior(n_with: Int, n_rows: Int | int, smoothing: float) -> Float:
-    """Return :math:`P(H_1)`.
-
-    Examples
-    --------
-    Of two rows one, and of no rows none:
-
-    >>> prior(np.array([1, 0]), np.array([2, 0]), smoothing=1.0)
-    array([0.5, 0.5])
-    >>> prior(np.array([1, 0]), np.array([2, 0]), smoothing=0.0)
-    array([0.5, 0. ])
-    """
+    """Return :math:`P(H_1)`."""
     return _ratio(smoothing + n_with, 2 * smoothing + n_rows)
 
 
 def likelihood(
     shown: Int | NDArray[np.int32], n_rows: Int, smoothing: float, n_outcomes: int
 ) -> Float:
-    """Return :math:`P(E | H_b)`; `shown` is :math:`v_b`, `n_rows` is :math:`n_b`.
-
-    Examples
-    --------
-    >>> likelihood(np.array([2]), np.array([2]), smoothing=1.0, n_outcomes=2)
-    array([0.75])
-    """
+    """Return :math:`P(E | H_b)`; `shown` is :math:`v_b`, `n_rows` is :math:`n_b`."""
     return _ratio(smoothing + shown, smoothing * n_outcomes + n_rows)
 
 
 def posterior(prior_with: Float, likelihood_with: Float, likelihood_without: Float) -> Float:
-    """Return *r*.
-
-    Examples
-    --------
-    >>> posterior(np.array([0.5, 0.3]), np.array([0.75, 0.0]), np.array([0.25, 0.0]))
-    array([0.75, 0.3 ])
-
-    11/12 · 1/11 and 1/12 · 1 are equal, which their rounded products are not:
-
-    >>> posterior(np.array([11 / 12]), np.array([1 / 11]), np.array([1.0]))
-    array([0.5])
-    """
+    """Return *r*."""
     joint_with = prior_with * likelihood_with
     joint_without = (1 - prior_with) * likelihood_without
     total = joint_with + joint_without
@@ -73,6 +46,25 @@ def posterior(prior_with: Float, likelihood_with: Float, likelihood_without: Flo
     rounding = 2 * np.finfo(np.float64).eps * (total + prior_with * likelihood_without)
     result = np.where(np.abs(joint_with - joint_without) <= rounding, 0.5, result)
     return np.where(undecided, prior_with, result)
+
+
+def vote_posterior(
+    prior_with: Float, with_label: Int, without_label: Int, smoothing: float, k: int
+) -> Float:
+    """Return *r* for every number of votes, from tables of shape (…, L, width)."""
+    likelihoods = [
+        likelihood(table, table.sum(axis=-1, keepdims=True), smoothing, n_outcomes=k + 1)
+        for table in (with_label, without_label)
+    ]
+    return posterior(prior_with[..., None], *likelihoods)
+
+
+def wrong_cells(with_label: Int, without_label: Int, smoothing: float, k: int) -> int:
+    """Count the cells that ML-kNN gets wrong, from its tables of shape (L, width)."""
+    n_with = with_label.sum(axis=1)
+    chances = prior(n_with, n_with + without_label.sum(axis=1), smoothing)
+    predicted = vote_posterior(chances, with_label, without_label, smoothing, k) >= 0.5
+    return int(with_label[~predicted].sum() + without_label[predicted].sum())
 
 
 def _ratio(part: NDArray[np.floating], whole: NDArray[np.floating] | float) -> Float:

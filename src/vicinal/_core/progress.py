@@ -26,13 +26,7 @@ _bars: ContextVar[Progress | None] = ContextVar("bars", default=None)
 
 
 def progress(items: Iterable[Item], description: str, total: int | None = None) -> Iterator[Item]:
-    """Yield from `items`, with a progress bar on standard error if it is a terminal.
-
-    Examples
-    --------
-    >>> list(progress(range(3), "counting"))
-    [0, 1, 2]
-    """
+    """Yield from `items`, with a progress bar on standard error if it is a terminal."""
     if is_seen():  # bars are already displayed, and a terminal shows one display at a time
         with part(description, total) as advance:
             for item in items:
@@ -68,16 +62,7 @@ def shown(show: bool = True) -> Iterator[None]:
 
 @contextmanager
 def part(description: str, total: float | None = None) -> Iterator[Advance]:
-    """Report a part of the work; the returned function advances its bar.
-
-    `total`: total amount of work; None if unknown.
-
-    Examples
-    --------
-    >>> with part("adding", total=3) as advance:
-    ...     for _ in range(3):
-    ...         advance(1)
-    """
+    """Report a part of the work; the returned function advances its bar."""
     bars = _bars.get()
     if bars is None:
         yield unseen
@@ -90,15 +75,7 @@ def part(description: str, total: float | None = None) -> Iterator[Advance]:
 
 
 def blocks(n_rows: int, most: int, description: str) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of blocks of rows of limited size; smaller blocks with a progress bar.
-
-    For work whose result does not depend on the blocks.
-
-    Examples
-    --------
-    >>> list(blocks(5, 2, "counting"))
-    [(0, 2), (2, 4), (4, 5)]
-    """
+    """Yield the bounds of blocks of rows of limited size; smaller blocks with a progress bar."""
     step = min(most, max(FEWEST_ROWS, n_rows // 100)) if is_seen() else most
     with part(description, n_rows) as advance:
         for start in range(0, n_rows, step):

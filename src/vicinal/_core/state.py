@@ -56,17 +56,7 @@ class SaveableRecord(FieldState):
 
 
 def read_plain(state: Mapping[str, State], key: str, kind: type[Plain]) -> Plain:
-    """Return ``state[key]``, which must be of type `kind` (an int is accepted for a float).
-
-    Examples
-    --------
-    >>> read_plain({"k": 3}, "k", int)
-    3
-    >>> read_plain({"k": "3"}, "k", int)
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.ModelFormatError: k: expected int, got str
-    """
+    """Return ``state[key]``, which must be of type `kind` (an int is accepted for a float)."""
     value = read_value(state, key)
     if kind is float and type(value) is int:
         return kind(value)
@@ -158,16 +148,7 @@ def read_value(state: Mapping[str, State], key: str) -> State:
 
 @contextmanager
 def damage_if_refused() -> Iterator[None]:
-    """Report invalid arguments inside the block as a damaged model.
-
-    Examples
-    --------
-    >>> with damage_if_refused():
-    ...     raise InvalidArgumentError("k", "at least 1", 0)
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.ModelFormatError: k: expected at least 1, got 0
-    """
+    """Report invalid arguments inside the block as a damaged model."""
     try:
         yield
     except InvalidArgumentError as error:

@@ -35,17 +35,6 @@ def thread_count(n_jobs: int | None = None) -> int:
     "All cores" are those this process may run on, or fewer if ``OMP_NUM_THREADS`` or a surrounding
     :func:`threadpoolctl.threadpool_limits` says so; joblib's worker processes set the former, so
     that parallel fits do not compete for cores. The maximum is ``MOST_THREADS``.
-
-    Examples
-    --------
-    >>> thread_count(3)
-    3
-    >>> thread_count(-1) == thread_count(None)
-    True
-    >>> thread_count(0)
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: n_jobs: expected None or a non-zero integer, got 0
     """
     surrounding = _within.get()
     if n_jobs is None and surrounding is not None:
@@ -62,12 +51,6 @@ def using_threads(n_jobs: int | None) -> Iterator[None]:
 
     Functions between the caller that knows `n_jobs` and the loops need not pass it on. Applies to
     the current thread only; do not keep it open across a ``yield``.
-
-    Examples
-    --------
-    >>> with using_threads(5):
-    ...     thread_count(), thread_count(2)
-    (5, 2)
     """
     token = _within.set(thread_count(n_jobs))
     try:
@@ -81,12 +64,6 @@ def in_threads(do: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
 
     For work that holds Python's lock for a small part of its time. Whatever `do` calls runs on one
     thread, unless there is only one item; BLAS always does, so that results do not depend on it.
-
-    Examples
-    --------
-    >>> with using_threads(2):
-    ...     in_threads(lambda item: (item, thread_count()), "ab")
-    [('a', 1), ('b', 1)]
     """
 
     def alone(item: Item) -> Result:
@@ -107,28 +84,58 @@ def in_threads(do: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
             return [each.result() for each in going]
 
 
-def one_blas_thread() -> threadpool_limits:
-    """Return a context in which BLAS computes each matrix product on the calling thread.
+class OneBlasThread:
+    """A context in which BLAS computes every matrix product on the calling thread.
 
-    For loops with threads of their own. The libraries are looked up only once, because that takes
-    longer than a small search.
+    Threads of OpenBLAS wait for each other, and for about 25 ms after each call, in a busy loop. On
+    a machine with other work they take the cores from the thread that they wait for: a Cholesky
+    factor of 1,200 rows then takes 1.1 s instead of 0.02 s. So everything except one long
+    computation (:func:`library_threads`) runs within this context.
+
+    The limit belongs to the process. The first thread that enters sets it, the last one that
+    leaves restores what was there before.
     """
-    return _libraries().limit(limits=1, user_api="blas")
+
+    def __init__(self) -> None:
+        self._lock = ForkLock()
+        self._inside = 0
+        self._limit: threadpool_limits | None = None
+
+    def __enter__(self) -> None:
+        """Set the limit, unless it is set already."""
+        with self._lock:
+            if self._limit is None:
+                self._limit = _libraries().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Restore the former limit if no other thread is within the context."""
+        with self._lock:
+            self._inside -= 1
+            if not self._inside and self._limit is not None:
+                self._limit.restore_original_limits()
+                self._limit = None
 
 
-def library_threads(most: int | None = None) -> threadpool_limits:
+def one_blas_thread() -> OneBlasThread:
+    """Return the context in which BLAS computes each matrix product on the calling thread.
+
+    The libraries are looked up only once, because that takes longer than a small search.
+    """
+    return _one_blas_thread
+
+
+def library_threads() -> threadpool_limits:
     """Return a context in which BLAS and OpenMP use the number of threads of the surrounding call.
 
-    `most`: upper limit, for work so small that threads would mostly wait for each other.
-
-    Examples
-    --------
-    >>> with using_threads(1), library_threads():
-    ...     thread_count(-1)
-    1
+    Only for computations of seconds, see :class:`OneBlasThread`.
     """
-    allowed = thread_count()
-    return _libraries().limit(limits=allowed if most is None else min(most, allowed))
+    return _libraries().limit(limits=thread_count())
 
 
 def on_one_blas_thread(method: Call) -> Call:
@@ -175,12 +182,6 @@ class ForkLock:
     A child has only the thread that forked. A plain lock that another thread held at that moment
     stays locked there for ever. The protected data must therefore be consistent at every moment,
     for example because a new version is built separately and then put in place by one assignment.
-
-    Examples
-    --------
-    >>> lock = ForkLock()
-    >>> with lock, lock:
-    ...     pass
     """
 
     def __init__(self) -> None:
@@ -212,3 +213,6 @@ def _renew_all() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_all)
+
+
+_one_blas_thread = OneBlasThread()

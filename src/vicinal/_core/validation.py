@@ -49,17 +49,7 @@ __all__ = [
 
 
 def check_rows(name: str, rows: object, n_rows: int) -> Int:
-    """Return row ids as int64, each in [0, n_rows).
-
-    Examples
-    --------
-    >>> check_rows("rows", [2, 0], 3)
-    array([2, 0])
-    >>> check_rows("rows", [3], 3)
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: rows: expected row ids from 0 to 2, got 3
-    """
+    """Return row ids as int64, each in [0, n_rows)."""
     ids = np.asarray(rows)
     if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
         raise InvalidArgumentError(
@@ -112,11 +102,7 @@ def _not_finite(matrix: Features, name: str) -> InvalidArgumentError:
 
 
 def read_features(estimator: Any, X: object, *, reset: bool, at_least: int = 1) -> Features:
-    """Return what a user passed as `X`; its columns are stored (`reset`) or compared.
-
-    scikit-learn compares the names and the number of columns, so that users see its familiar
-    messages; :func:`check_features` checks the values.
-    """
+    """Return what a user passed as `X`; its columns are stored (`reset`) or compared."""
     from sklearn.utils.validation import validate_data
 
     check_readable(X)
@@ -149,10 +135,7 @@ def _dense(X: object, name: str) -> NDArray[Any]:
 
 
 def check_readable(X: object, name: str = "X") -> None:
-    """Raise for input that scikit-learn's own checks would accept but that must not be used.
-
-    That is texts, inconsistent sparse arrays, and column names that UTF-8 cannot encode.
-    """
+    """Raise for input that scikit-learn's own checks would accept but that must not be used."""
     check_sparse_structure(X, name)
     if _is_text(X):
         hint = "put a TextVectorizer in front: make_pipeline(TextVectorizer(), Blend())"
@@ -205,14 +188,6 @@ def owned(matrix: Features, given: object) -> Features:
 
     A copy is made if `matrix` shares writeable memory with `given`. Read-only arrays, such as those
     of a :class:`~vicinal.datasets.Dataset`, are not copied.
-
-    Examples
-    --------
-    >>> buffer = np.zeros((1, 2))
-    >>> kept = owned(check_features(buffer), buffer)
-    >>> buffer[:] = 5
-    >>> kept
-    array([[0., 0.]])
     """
     if not any(_may_change(part, given) for part in _parts(matrix)):
         return matrix
@@ -259,10 +234,7 @@ def canonical_csr(X: object, name: str = "X") -> Csr:
 
 
 def sound_csr(X: object, name: str) -> Csr:
-    """Return sparse `X` as CSR that native code can read safely, without canonicalising it.
-
-    Unused entries at the end of SciPy's arrays are cut off, and arrays are aligned.
-    """
+    """Return sparse `X` as CSR that native code can read safely, without canonicalising it."""
     shared = shared_csr(X)
     if shared is not None:
         return shared

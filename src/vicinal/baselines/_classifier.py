@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from vicinal._core.arrays import Csr, Features, Float
+from vicinal._core.arrays import BLOCK_CELLS, Csr, Features, Float
 from vicinal._core.checks import unchanged_on_failure
 from vicinal._core.labels import Labels, read_labels
 from vicinal._core.validation import owned, read_features
@@ -25,9 +25,6 @@ from vicinal.methods._arguments import (
 from vicinal.methods.registry import Method, declare
 from vicinal.scores import DENSE_LIMIT, Scores
 
-BLOCK_CELLS = 2**22
-"""Maximum number of temporary values while scoring: 32 MiB of float64."""
-
 ORDER_OF_ROWS = (
     "its solver visits rows in an order of its own and stops at a tolerance, so that a weight "
     "would not equal a repeated row"
@@ -36,15 +33,7 @@ ORDER_OF_ROWS = (
 
 
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """Base class of the baselines; users call the subclasses.
-
-    Attributes
-    ----------
-    label_names_ : tuple of str
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if X has column names.
-    """
+    """Base class of the baselines; users call the subclasses."""
 
     method: ClassVar[Method]
 
@@ -67,7 +56,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
+            Training rows.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
+            Labels of the training rows.
         **unsupported
             ``sample_weight`` is refused with an error that says why.
         """
@@ -150,7 +141,9 @@ class WeightedClassifier(MultiLabelClassifier):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
+            Training rows.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
+            Labels of the training rows.
         sample_weight : array-like of shape (n,), optional
             A row of weight w counts as w equal rows; rows of weight 0 are left out.
         """
@@ -176,13 +169,7 @@ def check_cells(n_rows: int, n_labels: int) -> None:
 
 
 def row_blocks(n_rows: int, width: int) -> Iterator[slice]:
-    """Yield blocks of rows of limited size, given `width` numbers per row.
-
-    Examples
-    --------
-    >>> list(row_blocks(3, 2**21))
-    [slice(0, 2, None), slice(2, 3, None)]
-    """
+    """Yield blocks of rows of limited size, given `width` numbers per row."""
     step = max(1, BLOCK_CELLS // max(width, 1))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))

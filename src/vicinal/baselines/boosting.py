@@ -76,15 +76,7 @@ def signs(Y: Csr) -> Float:
 
 
 def signed_distribution(targets: Float, scores: Float, row_weights: Float) -> Float:
-    """Return Y · D: the weight of each cell, with the sign of its target.
-
-    A row of weight w stands for w equal rows, whose cells are added up.
-
-    Examples
-    --------
-    >>> signed_distribution(np.array([[1.0, -1.0]]), np.zeros((1, 2)), np.ones(1))
-    array([[ 0.5, -0.5]])
-    """
+    """Return Y · D: the weight of each cell, with the sign of its target."""
     loss = -targets * scores
     weights = np.exp(loss - loss.max())
     weights /= exact_total(weights, row_weights)
@@ -99,11 +91,6 @@ def exact_total(weights: Float, row_weights: Float) -> float:
 
     Each weight is cut into two whole numbers below 2²⁷, whose sums are exact. A sum that depends on
     the order would let a row of weight 2 break a tie otherwise than two equal rows.
-
-    Examples
-    --------
-    >>> exact_total(np.array([[0.1], [0.3]]), np.array([3.0, 1.0]))
-    0.6
     """
     scaled = np.ldexp(weights, 26)
     high = np.rint(scaled)
@@ -113,15 +100,7 @@ def exact_total(weights: Float, row_weights: Float) -> float:
 
 
 def confidences(signed: Float, members: Bool, smoothing: float) -> Float:
-    """Return the confidence c of each label for the marked rows.
-
-    Examples
-    --------
-    One row has the label; another row with three times the weight does not: ½ ln (0.25 / 0.75).
-
-    >>> confidences(np.array([[0.25], [-0.75]]), np.array([True, True]), smoothing=0.0)
-    array([-0.54930614])
-    """
+    """Return the confidence c of each label for the marked rows."""
     part = signed[members]
     with_label = np.maximum(part, 0.0).sum(axis=0)
     without = np.maximum(-part, 0.0).sum(axis=0)
@@ -130,24 +109,14 @@ def confidences(signed: Float, members: Bool, smoothing: float) -> Float:
 
 
 def half_logistic(scores: Float) -> Float:
-    """Return 1 / (1 + exp(−2f)), the probability that corresponds to an AdaBoost score f.
-
-    Examples
-    --------
-    >>> half_logistic(np.array([0.0, 400.0, -400.0]))
-    array([0.5, 1. , 0. ])
-    """
+    """Return 1 / (1 + exp(−2f)), the probability that corresponds to an AdaBoost score f."""
     odds: Float = 0.5 * (1.0 + np.tanh(scores))
     return odds
 
 
 @dataclass(frozen=True)
 class FeatureSplit:
-    """A split of the rows by a threshold on one feature.
-
-    `z`: 2 Σ √(W₊W₋) over the two sides and the labels.
-    `threshold`: midway between the two adjacent values of the rows being split.
-    """
+    """A split of the rows by a threshold on one feature."""
 
     z: float
     feature: int
@@ -158,15 +127,6 @@ class SplitFinder:
     """Finds splits of the training rows, which are sorted by each feature once.
 
     Memory: 12 bytes per non-zero value of `X`, in addition to a copy of the values by column.
-
-    Examples
-    --------
-    Two rows with the label, two without; the second feature separates them.
-
-    >>> finder = SplitFinder(np.array([[3.0, 1], [1, 2], [2, 5], [4, 7]]), n_labels=1, n_threads=1)
-    >>> signed = np.array([[0.25], [0.25], [-0.25], [-0.25]])
-    >>> finder.best(signed, np.ones(4, dtype=bool))
-    FeatureSplit(z=0.0, feature=1, threshold=3.5)
     """
 
     def __init__(self, X: Features, n_labels: int, n_threads: int) -> None:
@@ -254,7 +214,7 @@ class BoosTexter(WeightedClassifier):
            [1]])
     """
 
-    method = Method("boostexter", neighbors=None, is_baseline=True)
+    method = Method("boostexter", neighbors=None)
 
     features_: Int
     thresholds_: Float
@@ -363,7 +323,7 @@ class ADTBoostMH(WeightedClassifier):
            [1]])
     """
 
-    method = Method("adtboost", neighbors=None, is_baseline=True)
+    method = Method("adtboost", neighbors=None)
 
     parents_: Int
     features_: Int

@@ -69,17 +69,7 @@ KERNEL_LIMIT = 2**28
 
 @dataclass(frozen=True)
 class Kernel:
-    """(γ x·x' + coef0)^degree, or exp(−γ ‖x − x'‖²).
-
-    `kind`: ``"linear"`` is the polynomial of degree 1.
-
-    Examples
-    --------
-    >>> poly = Kernel("poly", degree=2, gamma=0.5, coef0=1.0)
-    >>> poly(np.array([[1.0, 1.0], [2.0, 0.0]]), np.array([[2.0, 0.0]]))
-    array([[4.],
-           [9.]])
-    """
+    """(γ x·x' + coef0)^degree, or exp(−γ ‖x − x'‖²)."""
 
     kind: str
     degree: int
@@ -109,13 +99,7 @@ class Kernel:
 def resolve_kernel(
     kind: object, degree: object, gamma: object, coef0: object, X: Features
 ) -> Kernel:
-    """Return the kernel for validated parameters; γ ``"scale"`` makes γ‖x‖² 1 on average.
-
-    Examples
-    --------
-    >>> resolve_kernel("linear", 8, "scale", 1.0, np.array([[2.0, 0.0], [0.0, 2.0]])).gamma
-    0.25
-    """
+    """Return the kernel for validated parameters; γ ``"scale"`` makes γ‖x‖² 1 on average."""
     kind = check_option("kernel", kind, ("poly", "linear", "rbf"))
     power = check_integer("degree", degree, low=1) if kind == "poly" else 1
     constant = check_real("coef0", coef0, low=0.0)
@@ -171,16 +155,7 @@ class SetSize:
 
 
 def best_cuts(scores: Float, has_label: Bool) -> Float:
-    """Return the t(x) of each row with the fewest errors.
-
-    Examples
-    --------
-    Three rows: labels separable just above 2; no labels; all labels.
-
-    >>> scores = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
-    >>> best_cuts(scores, np.array([[0, 0, 1], [0, 0, 0], [1, 1, 1]], dtype=bool))
-    array([2.5, 3.5, 0.5])
-    """
+    """Return the t(x) of each row with the fewest errors."""
     order = np.argsort(scores, axis=1, kind="stable")
     ascending = np.take_along_axis(scores, order, axis=1)
     is_true = np.take_along_axis(has_label, order, axis=1)
@@ -217,6 +192,7 @@ class RankSVM(MultiLabelClassifier):
     C : float
         Cost of margin violations, divided among the pairs of a row.
     kernel : {"poly", "linear", "rbf"}
+        Kernel of the SVM.
     degree : int
         Degree of the polynomial kernel, 8 in the ML-kNN paper.
     gamma : float or "scale"
@@ -258,7 +234,7 @@ class RankSVM(MultiLabelClassifier):
            [0, 1]])
     """
 
-    method = Method("rank-svm", neighbors=None, is_baseline=True)
+    method = Method("rank-svm", neighbors=None)
 
     X_: Features
     weights_: Float
@@ -366,7 +342,9 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf"}
+        Kernel of the SVM.
     C : float
+        Penalty of errors, as in scikit-learn.
     threshold : None, "one-threshold", float or decision object
         None: labels with a score above 0 are predicted, the SVM's own rule. ``"one-threshold"``:
         one threshold for all labels that maximises micro-F1 on the training rows (Mulan's
@@ -399,7 +377,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
            [1, 1]])
     """
 
-    method = Method("br-svm", neighbors=None, is_baseline=True)
+    method = Method("br-svm", neighbors=None)
 
     machines_: list[Scorer]
     decision_: FittedDecision

@@ -1,6 +1,7 @@
 """``vicinal compare``: compare methods on cross-validation folds or published splits."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,7 +91,10 @@ PdfOption = Annotated[
 ]
 NamesOption = Annotated[
     list[str] | None,
-    typer.Option("--names", help="Name to display for a method or data set: mlknn=ML-kNN."),
+    typer.Option(
+        "--names",
+        help="Names to display: mlknn=ML-kNN,brknn=BRkNN. Repeatable.",
+    ),
 ]
 AlphaOption = Annotated[float, typer.Option(help="Significance level.", min=0, max=1)]
 
@@ -155,9 +159,10 @@ def compare(
             rerun=rerun,
             keep_scores=keep_scores,
         )
-    show(results, metrics, alpha, json)
+    shown = [replace(each, method=display.get(each.method, each.method)) for each in results]
+    show(results if json else shown, metrics, alpha, json)
     if report is not None:
-        write_report(results, report, metrics, alpha, json)
+        write_report(shown, report, metrics, alpha, json)
     write_paper(results, metrics, alpha, display, latex=latex, csv=csv, parquet=parquet, pdf=pdf)
     report_failures(results)
 
@@ -213,7 +218,9 @@ def chosen_candidates(
     if tune_for is None:
         return candidates(names, given, parse_numbers("--neighbors", neighbors))
     if neighbors is not None:
-        raise InvalidArgumentError("--neighbors", "no value together with --tune", neighbors)
+        raise InvalidArgumentError(
+            "--neighbors", "no value together with --tune", neighbors, "use one of the two"
+        )
     return tuned_candidates(names, given, tune_for)
 
 
@@ -247,13 +254,7 @@ def stored_results(
 
 
 def parse_folds(word: str) -> int | str:
-    """Return a number of folds, or ``split``.
-
-    Examples
-    --------
-    >>> parse_folds("10"), parse_folds("split")
-    (10, 'split')
-    """
+    """Return a number of folds, or ``split``."""
     if word == "split":
         return word
     try:
@@ -339,19 +340,7 @@ def _content(X: Any) -> object:
 def candidates(
     methods: Sequence[str], settings: Mapping[str, object], neighbors: Sequence[int] = ()
 ) -> dict[str, Any]:
-    """Return the estimators to compare, by their names in tables.
-
-    `methods`: names of methods and baselines, or ``module:Class``.
-    `settings`: values by ``method.parameter``, or by ``parameter`` for every method that has it.
-    `neighbors`: compare each method with each of these numbers of neighbours; if empty, with its
-    default.
-
-    Examples
-    --------
-    >>> candidates(["mlknn"], {"mlknn.smoothing": 0.5}, [5, 10])
-    {'mlknn k=5': MLkNN(n_neighbors=5, smoothing=0.5),
-     'mlknn k=10': MLkNN(smoothing=0.5)}
-    """
+    """Return the estimators to compare, by their names in tables."""
     from vicinal.cli.settings import make_estimator
     from vicinal.methods.registry import find_method, method_of
 
@@ -373,13 +362,7 @@ def candidates(
 def tuned_candidates(
     methods: Sequence[str], settings: Mapping[str, object], metric: str
 ) -> "dict[str, Tuned]":
-    """Return methods whose settings are tuned inside each fold, except those in `settings`.
-
-    Examples
-    --------
-    >>> tuned_candidates(["mlknn"], {"mlknn.smoothing": 0.5}, "micro-f1")
-    {'mlknn tuned': Tuned(method='mlknn', metric='micro-f1', params={'smoothing': 0.5})}
-    """
+    """Return methods whose settings are tuned inside each fold, except those in `settings`."""
     from vicinal.comparison import Tuned
     from vicinal.comparison.candidates import BASELINES
 
@@ -394,13 +377,7 @@ def tuned_candidates(
 
 
 def parse_numbers(option: str, words: str | None) -> list[int]:
-    """Return the integers of a list separated by commas.
-
-    Examples
-    --------
-    >>> parse_numbers("--neighbors", "5,10"), parse_numbers("--neighbors", None)
-    ([5, 10], [])
-    """
+    """Return the integers of a list separated by commas."""
     from vicinal._core.checks import check_integer
 
     if words is None:
@@ -444,10 +421,7 @@ STEPS = ("search", "fit", "predict")
 
 
 def ranking_table(found: "Ranking", seconds: Mapping[str, Mapping[str, float]]) -> Table:
-    """Return a table of data sets × methods by mean rank, with the best values in bold.
-
-    If the terminal is too narrow for one column per method, methods are rows instead.
-    """
+    """Return a table of data sets × methods by mean rank, with the best values in bold."""
     from vicinal.report.comparison_details import metric_title
 
     if sum(len(name) + 3 for name in ("mean rank", *found.methods)) > out.width:

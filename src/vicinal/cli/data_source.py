@@ -129,10 +129,7 @@ def table_steps(reading: Reading, table: TableChoice, preprocess: str) -> list[t
 
 
 def reading_for(model: Any) -> Reading | None:
-    """Return how a model's training table was read; None if it was not trained on a table.
-
-    A model trained on another file with named features reads their columns from a table.
-    """
+    """Return how a model's training table was read; None if it was not trained on a table."""
     reading: Reading | None = getattr(model, "reading_", None)
     columns: tuple[str, ...] | None = getattr(model, "columns_", None)
     if reading is None and columns is not None:
@@ -142,14 +139,7 @@ def reading_for(model: Any) -> Reading | None:
 
 @dataclass(frozen=True)
 class Source:
-    """Rows for a model, with their labels if the file has any.
-
-    `name`: the name of the data in tables.
-    `X`: features, or a list of texts.
-    `Y`: label indicator; None if the file has no labels.
-    `columns`: names of the features; None for texts, and for files without feature names.
-    `reading`: how a table was read; None for other files.
-    """
+    """Rows for a model, with their labels if the file has any."""
 
     name: str
     X: object
@@ -182,12 +172,7 @@ def training_source(
 def new_source(
     model: Any, data: str, rows: str, auto: str, table: TableChoice, *, labelled: bool
 ) -> Source:
-    """Return rows for a fitted model, read in the same way as its training data.
-
-    `data`: a table, a file of features, the name of a data set, or a file with one text per line.
-    `rows`, `auto`: the rows to use of a data set with a train/test split; see :func:`choose_rows`.
-    `labelled`: whether to read labels; if not, the file need not have any.
-    """
+    """Return rows for a fitted model, read in the same way as its training data."""
     if is_table_file(data):
         return table_source(data, table, reading_for(model), labelled=labelled)
     if reads_text(model):
@@ -218,10 +203,7 @@ def whole_dataset(data: str, table: TableChoice) -> Dataset:
 def features_source(
     data: str, rows: str, auto: str, table: TableChoice, *, unlabelled: bool = False
 ) -> Source:
-    """Return rows with features: all, or one part of a data set's train/test split.
-
-    `unlabelled`: whether a file may have no labels.
-    """
+    """Return rows with features: all, or one part of a data set's train/test split."""
     options = {} if known(data) else file_options(table)
     if unlabelled and not known(data):
         options["unlabelled"] = True
@@ -253,13 +235,7 @@ def table_source(
 
 
 def shown_name(path: str) -> str:
-    """Return the name of a file in tables and messages.
-
-    Examples
-    --------
-    >>> shown_name("data/songs.csv"), shown_name("-")
-    ('songs.csv', 'standard input')
-    """
+    """Return the name of a file in tables and messages."""
     return "standard input" if path == STANDARD_INPUT else Path(path).name
 
 
@@ -302,11 +278,7 @@ BLOCK_ROWS = 4096
 
 @dataclass(frozen=True)
 class SourceBlocks:
-    """Rows that come in blocks.
-
-    `name`: what to call the data in a table.
-    `blocks`: returns the blocks from the first: sources that are alike but for their rows.
-    """
+    """Rows that come in blocks."""
 
     name: str
     blocks: Callable[[], Iterator[Source]]
@@ -320,15 +292,7 @@ class SourceBlocks:
 def new_blocks(
     model: Any, data: str, rows: str, auto: str, table: TableChoice, *, labelled: bool
 ) -> Iterator[SourceBlocks]:
-    """Open rows for a fitted model, read as those it learned from, in blocks.
-
-    Tables that the model knows how to read, texts one per line, extreme-classification text and
-    ARFF files are read block by block. Data sets by name, ``.npz`` and ``.mat`` files, and tables
-    for a model that was not trained on one, are read whole first.
-
-    `model`, `data`, `rows`, `auto`, `table`, `labelled`: as for
-    :func:`~vicinal.cli.data_source.new_source`.
-    """
+    """Open rows for a fitted model, read as those it learned from, in blocks."""
     name = shown_name(data)
     if is_table_file(data):
         reading = reading_for(model)

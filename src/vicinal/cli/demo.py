@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from vicinal.datasets import Dataset
     from vicinal.graph import NeighborGraph
-    from vicinal.methods import NeighborEstimator
+    from vicinal.methods import Blend, NeighborEstimator
 
 
 SHOWN = (
@@ -54,10 +54,11 @@ def demo(
     out.print(metrics_table(results, title=f"{test.n_rows:,} packages not seen in training"))
     out.print(
         f"The papers' {len(results) - 1} methods were fitted, predicted and measured in "
-        f"{seconds:.1f} s; the blend of neighbours and linear models, with its own search, in "
+        f"{seconds:.1f} s; the blend, which `vicinal train` makes, with its own searches in "
         f"{own_seconds:.1f} s."
     )
     _show_packages(blend, data, test)
+    _teach_package(blend, data, test)
     out.print("\nTry it on a web page, and teach it: vicinal demo --serve")
 
 
@@ -91,7 +92,7 @@ def _published_methods(
     return results, time.perf_counter() - searched
 
 
-def _blend(data: "Dataset") -> "tuple[NeighborEstimator, dict[str, float]]":
+def _blend(data: "Dataset") -> "tuple[Blend, dict[str, float]]":
     """Return the fitted blend and its metrics."""
     from vicinal.methods import Blend
 
@@ -130,6 +131,32 @@ def _show_packages(model: "NeighborEstimator", data: "Dataset", test: "Dataset")
         }
         out.print()
         print_facts(str(answer.row), facts)
+
+
+def _teach_package(model: "Blend", data: "Dataset", test: "Dataset") -> None:
+    """Teach the model the tags of a package that it predicted badly, and ask again."""
+    import numpy as np
+
+    some = test.subset(np.flatnonzero(np.diff(test.Y.indptr) >= 3)[:200])
+    wrong = abs(model.predict(some.X) - some.Y).sum(axis=1)
+    chosen = some.subset([int(np.argmax(wrong))])
+    true = [data.label_names[label] for label in chosen.Y.indices.tolist()]
+    before = model.predict_names(chosen.X)[0]
+    began = time.perf_counter()
+    model.partial_fit(chosen.X, [true])
+    learned = time.perf_counter()
+    after = model.predict_names(chosen.X)[0]
+    asked = time.perf_counter()
+    out.print("\nTeach the blend one package, and ask again:\n")
+    name = chosen.row_names[0] if chosen.row_names is not None else "the package"
+    facts = {
+        "predicted before": ", ".join(before),
+        "taught": ", ".join(true),
+        "predicted after": ", ".join(after),
+        "learned in": f"{1000 * (learned - began):.1f} ms",
+        "asked again in": f"{1000 * (asked - learned):.1f} ms",
+    }
+    print_facts(str(name), facts)
 
 
 EXAMPLES = (

@@ -21,7 +21,7 @@ from vicinal.cli.output import JsonFlag, check_target, errors, out, say
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from vicinal.explain import Explanations
+    from vicinal.explanation import Explanations
     from vicinal.methods.pipeline import Model
 
 
@@ -91,7 +91,7 @@ def explain_rows(
 
 def with_label_names(found: "Explanations", names: Mapping[str, str]) -> "Explanations":
     """Return explanations whose labels are shown by name, with their identifier."""
-    from vicinal.explain import Explanations
+    from vicinal.explanation import Explanations
 
     def shown_as(label: str) -> str:
         return f"{names[label]} <{label}>" if label in names else label

@@ -29,13 +29,7 @@ STEPS = ("minmax", "binary", "tfidf", "bm25", "unit")
 
 
 def command_name(estimator: str) -> str:
-    """Return the name of an estimator class on the command line.
-
-    Examples
-    --------
-    >>> command_name("MLkNN"), command_name("InstanceKNN"), command_name("LCIF")
-    ('mlknn', 'instance-knn', 'lcif')
-    """
+    """Return the name of an estimator class on the command line."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", estimator.replace("kNN", "knn")).lower()
 
 
@@ -194,16 +188,7 @@ class TableChoice:
 
 
 def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of :class:`TableChoice` to a command, which gets them as ``table``.
-
-    Examples
-    --------
-    >>> @reads_tables
-    ... def show(data: str, *, table: TableChoice) -> None:
-    ...     print(data, table.separator)
-    >>> show("x.csv", separator=";")
-    x.csv ;
-    """
+    """Add the options of :class:`TableChoice` to a command, which gets them as ``table``."""
     own = inspect.signature(command, eval_str=True)
     names = [field.name for field in fields(TableChoice)]
     annotations = inspect.get_annotations(TableChoice, eval_str=True)
@@ -230,11 +215,7 @@ def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def import_modules(modules: Sequence[str] | None, methods: Sequence[str] = ()) -> None:
-    """Import modules; the current folder is searched last, so that it hides no other module.
-
-    `modules`: the modules of ``--import``.
-    `methods`: names of methods; the module of ``module:Class`` may be in the current folder too.
-    """
+    """Import modules; the current folder is searched last, so that it hides no other module."""
     here = str(Path.cwd())
     if (modules or any(":" in method for method in methods)) and here not in sys.path:
         sys.path.append(here)

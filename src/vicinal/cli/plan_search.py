@@ -16,7 +16,7 @@ from vicinal.cli.output import JsonFlag, errors, print_facts, print_json
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from vicinal._core.arrays import Csr
+    from vicinal._core.arrays import Csr, Float
 
 SEEN_SCALE, SEEN_EXPONENT = 0.385, 0.86
 """How many of F features occur among E entries drawn by Zipf's law
@@ -72,15 +72,7 @@ class Constants:
 
 @dataclass(frozen=True)
 class Workload:
-    """The rows to search and the number of queries.
-
-    `entries`: mean number of non-zero features per row, and per query.
-    `features`: number of features.
-    `labels`: number of labels, which determines the memory of a model.
-    `neighbors`: k.
-    `queries`: number of queries in addition to the leave-one-out graph.
-    `value_bytes`: 4 for float32, 8 for float64.
-    """
+    """The rows to search and the number of queries."""
 
     rows: float
     entries: float
@@ -104,11 +96,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Machines:
-    """The machines that are available.
-
-    `build_gb` is the `max_memory` of :meth:`vicinal.index.SegmentedIndex.build`: the more, the
-    larger the ranges of rows that have postings of their own.
-    """
+    """The machines that are available."""
 
     workers: int | None = None
     cores: int = 16
@@ -126,11 +114,7 @@ class Machines:
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """Estimated resources; seconds are wall-clock time with all workers in parallel.
-
-    Rows and postings are written by one machine: all its cores build postings, one core and the
-    disk do the rest.
-    """
+    """Estimated resources; seconds are wall-clock time with all workers in parallel."""
 
     disk_gb: float
     postings_gb: float
@@ -154,13 +138,6 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> SearchPlan
     If half of the workers' memory can hold the postings, they are read from the page cache;
     otherwise they are read from disk once per million queries. If no number of workers is given, it
     is the smallest that can hold the postings.
-
-    Examples
-    --------
-    >>> small = plan(Workload(1e6, 40), Machines(cores=2), Constants())
-    >>> large = plan(Workload(1e9, 40), Machines(cores=2), Constants())
-    >>> small.workers, large.workers
-    (1, 10)
     """
     entries = work.rows * work.entries
     ranges = max(1, math.ceil(entries / machines.range_entries))
@@ -204,14 +181,123 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> SearchPlan
     )
 
 
-def seen_features(entries: float, features: float) -> float:
-    """Return how many features occur among so many entries drawn by Zipf's law.
+@dataclass(frozen=True)
+class ModelSpeed:
+    """What one core needs for the default model, measured on 250,000 generated rows.
+
+    `read_ns`: per entry, to read a file of extreme-classification text and to check it.
+    `order_ns`: per entry, to put rows into an order of their contents, from which some are drawn.
+    `view_ns`: per entry and view, to weigh the rows and to index them.
+    `sum_ns`: per entry of a row and label of this row, to sum the rows of each label.
+    `weighted`: how much longer a search over weights takes than one over 0/1 values.
+    `compare_ns`: per label that shares a feature with a row, and feature, to compare them.
+    `row_ms`: per row, for all other parts.
+    `mixture_seconds`: to learn the mixture.
+    """
+
+    read_ns: float = 60.0
+    order_ns: float = 180.0
+    view_ns: float = 150.0
+    sum_ns: float = 80.0
+    weighted: float = 5.0
+    compare_ns: float = 1.9
+    row_ms: float = 0.15
+    mixture_seconds: float = 5.0
+
+
+@dataclass(frozen=True)
+class ModelPlan:
+    """Estimated resources of the default model on one machine; seconds with all of its cores."""
+
+    fit_seconds: float
+    row_ms: float
+    memory_gb: float
+    disk_gb: float
+    disk_memory_gb: float
+
+
+VIEWS = 2
+"""Of the rows that a blend has: as given, and weighted by labels."""
+SAMPLED_ROWS = 20_000
+"""Rows that its mixture is learned on."""
+
+
+def plan_model(
+    work: Workload, machines: Machines, constants: Constants, speed: ModelSpeed | None = None
+) -> ModelPlan:
+    """Return the estimated resources of the default model.
+
+    In memory: the rows; for each view their weights, what a search reads, and for each pair of a
+    feature and a label that occur in one row a number. With ``--out-of-core`` all of this is on
+    disk, and memory has the labels and what is counted per row, feature and label.
 
     Examples
     --------
-    >>> round(seen_features(4_080_000, 1_600_000), -3)  # 922,630 were counted in generated rows
-    924000.0
+    >>> found = plan_model(Workload(1e6, 40, 1e6, 1e5), Machines(cores=2), Constants())
+    >>> 1 < found.memory_gb < 10, found.disk_memory_gb < found.memory_gb
+    (True, True)
     """
+    speed = speed or ModelSpeed()
+    entries = work.rows * work.entries
+    pairs, met = label_pairs(work)
+    search = VIEWS * speed.weighted * constants.query_seconds(work.rows, work.entries)
+    row = search + VIEWS * met * speed.compare_ns * 1e-9 + speed.row_ms * 1e-3
+    sums = (1 + VIEWS) * speed.sum_ns * entries * work.labels_per_row
+    one_core = (speed.read_ns + speed.order_ns + VIEWS * speed.view_ns) * entries
+    sample = min(work.rows, SAMPLED_ROWS) * row
+    fit = one_core * 1e-9 + (sums * 1e-9 + sample) / machines.cores
+    labels = 8 * work.labels_per_row * work.rows + 60 * work.labels
+    per_entry = 8 + VIEWS * (8 + constants.postings_bytes_per_entry)
+    per_feature = VIEWS * (constants.postings_bytes_per_feature + 20) * work.features
+    counted = 90 * work.rows + 40 * work.features + 80 * work.labels
+    return ModelPlan(
+        fit_seconds=fit + speed.mixture_seconds,
+        row_ms=1e3 * row,
+        memory_gb=(entries * per_entry + 8 * VIEWS * pairs + per_feature + labels + counted) / 1e9,
+        disk_gb=(entries * (per_entry + 4 * VIEWS) + 8 * VIEWS * pairs + per_feature) / 1e9,
+        disk_memory_gb=machines.build_gb + (labels + counted) / 1e9,
+    )
+
+
+def label_pairs(work: Workload) -> tuple[float, float]:
+    """Return how many pairs of a feature and a label occur in one row, and how many a row meets.
+
+    A row meets the labels that share a feature with it, once for each of these features. Features
+    and labels are drawn by Zipf's law, independently of each other: real ones have fewer pairs.
+
+    Examples
+    --------
+    >>> pairs, met = label_pairs(Workload(50_000, 41.1, 1.6e6, 325_056, 2.893))
+    >>> round(pairs / 5_046_878, 1), round(met / 125_304, 1)  # counted in generated rows
+    (0.9, 0.9)
+    """
+    import numpy as np
+
+    share, count = _zipf_law(work.features)
+    label_share, label_count = _zipf_law(max(work.labels, 1.0))
+    having = -np.expm1(-work.entries * share)
+    occurring = work.rows * having * work.labels_per_row
+    different = np.array(
+        [float(label_count @ -np.expm1(-times * label_share)) for times in occurring]
+    )
+    return float(count @ different), float((count * having) @ different)
+
+
+def _zipf_law(size: float) -> "tuple[Float, Float]":
+    """Return the share of a feature in each of some groups of ranks, and the groups' sizes."""
+    import numpy as np
+
+    from vicinal.datasets.generated import EXPONENT, OFFSET
+
+    ends = np.unique(np.concatenate([np.arange(200.0), np.geomspace(200, 1e12, 900)]).round())
+    ends = np.append(ends[ends < size], size)
+    weights = ((ends[:-1] + ends[1:] + 1) / 2 + OFFSET) ** -EXPONENT
+    sizes = np.diff(ends)
+    return weights / (weights @ sizes), sizes
+
+
+def seen_features(entries: float, features: float) -> float:
+    """Return how many features occur among so many entries drawn by Zipf's law."""
     return features * -math.expm1(-SEEN_SCALE * (entries / features) ** SEEN_EXPONENT)
 
 
@@ -242,12 +328,6 @@ def calibrated(
     `entries`: mean number of features per row.
     `n_rows`: at least 1,000. More rows take longer and represent large collections better.
     `written_mb`: size of the file that is written to see how fast the disk is.
-
-    Examples
-    --------
-    >>> constants = calibrated(10, 2000, n_rows=1000, n_queries=50, written_mb=1)
-    >>> constants.ns_per_row > 0, constants.postings_bytes_per_entry > 0
-    (True, True)
     """
     from vicinal._core.checks import check_integer
     from vicinal.datasets.generated import zipf_rows
@@ -374,13 +454,13 @@ def plan_search(
     workers: Annotated[
         int | None,
         typer.Option(
-            help="Number of machines; by default enough to hold the postings in memory.", min=1
+            help="Number of machines; by default enough to hold the index in memory.", min=1
         ),
     ] = None,
     cores: Annotated[int, typer.Option(help="Cores per machine.", min=1)] = 16,
     memory: Annotated[float, typer.Option(help="GB of memory per machine.", min=0.1)] = 64.0,
     max_memory: Annotated[
-        float, typer.Option(help="GB of memory for postings while they are built.", min=0.001)
+        float, typer.Option(help="GB of memory for the index while it is built.", min=0.001)
     ] = 1.0,
     price: Annotated[float, typer.Option(help="Price of a machine per hour.", min=0)] = 0.0,
     calibrate: Annotated[
@@ -392,15 +472,23 @@ def plan_search(
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Estimate disk, memory, machines, time and cost of a search over many rows."""
+    """Estimate what the default model, and searches over many rows, need.
+
+    Disk, memory, machines and time; with --price also the cost.
+    """
     work = Workload(rows, nnz, features, labels, labels_per_row, neighbors, queries)
     measured = _constants(work, calibrate, constants)
-    found = plan(work, Machines(workers, cores, memory, price, max_memory), measured)
-    facts = {"rows": int(rows), **_facts(found), "constants": _origin(calibrate, constants)}
+    machines = Machines(workers, cores, memory, price, max_memory)
+    found, model = plan(work, machines, measured), plan_model(work, machines, measured)
+    facts: dict[str, object] = {"rows": int(rows), **_model_facts(model, work, machines)}
+    facts |= _facts(found)
+    if price:
+        facts["searches, cost"] = found.cost
+    facts["speeds"] = _origin(calibrate, constants)
     if json:
         print_json({**facts, **{f"constant {k}": v for k, v in asdict(measured).items()}})
     else:
-        print_facts("SearchPlan", facts)
+        print_facts("Plan", facts)
 
 
 def _constants(work: "Workload", calibrate: bool, file: Path | None) -> "Constants":
@@ -414,23 +502,36 @@ def _constants(work: "Workload", calibrate: bool, file: Path | None) -> "Constan
     return measured
 
 
-def _facts(found: "SearchPlan") -> dict[str, object]:
-    """Return the estimates by name."""
+def _model_facts(found: ModelPlan, work: Workload, machines: Machines) -> dict[str, object]:
+    """Return the estimates for the default model by name."""
+    rows = work.queries * found.row_ms / machines.cores
     return {
-        "rows and postings on disk, GB": found.disk_gb,
-        "of these postings, GB": found.postings_gb,
-        "ranges of rows with postings of their own": found.ranges,
-        "labels in memory, GB": found.labels_gb,
-        "leave-one-out graph, GB": found.graph_gb,
-        "machines": found.workers,
-        "postings fit in their memory": found.fits_in_memory,
-        "writing rows and postings, seconds": found.seconds_to_write,
-        "building postings, seconds": found.seconds_to_build_postings,
-        "seconds per million queries": found.seconds_per_million_queries,
-        "all queries, hours": found.seconds_for_queries / 3600,
-        "leave-one-out graph, hours": found.seconds_for_graph / 3600,
-        "network, kB per query": found.network_kb_per_query,
-        "cost": found.cost,
+        "default model: training on one machine, minutes": found.fit_seconds / 60,
+        "default model: memory, GB": found.memory_gb,
+        "default model: fits in the memory of one machine": found.memory_gb <= machines.memory_gb,
+        "default model: memory with --out-of-core, GB": found.disk_memory_gb,
+        "default model: disk with --out-of-core, GB": found.disk_gb,
+        "default model: a prediction on one core, ms": found.row_ms,
+        "default model: all predictions, minutes": rows / 60e3,
+    }
+
+
+def _facts(found: "SearchPlan") -> dict[str, object]:
+    """Return the estimates for searches by name."""
+    return {
+        "searches: rows and index on disk, GB": found.disk_gb,
+        "searches: of these the index, GB": found.postings_gb,
+        "searches: parts that the index is divided into": found.ranges,
+        "searches: labels in memory, GB": found.labels_gb,
+        "searches: machines": found.workers,
+        "searches: the index fits in their memory": found.fits_in_memory,
+        "searches: writing rows and index, minutes": found.seconds_to_write / 60,
+        "searches: building the index, minutes": found.seconds_to_build_postings / 60,
+        "searches: a million rows, minutes": found.seconds_per_million_queries / 60,
+        "searches: all rows asked for, hours": found.seconds_for_queries / 3600,
+        "searches: neighbours of every training row, GB": found.graph_gb,
+        "searches: neighbours of every training row, hours": found.seconds_for_graph / 3600,
+        "searches: network, kB per row": found.network_kb_per_query,
     }
 
 

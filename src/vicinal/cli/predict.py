@@ -78,10 +78,7 @@ def predict(
 
 
 def shown_names(model: "Model", table: TableChoice) -> dict[str, str] | None:
-    """Return the names of the model's labels by identifier; None without a vocabulary.
-
-    The names are in the language of ``--names-in``, else of the model's texts, else in any.
-    """
+    """Return the names of the model's labels by identifier; None without a vocabulary."""
     from vicinal.datasets.vocabulary import read_vocabulary
     from vicinal.methods.pipeline import estimator_of
 
@@ -112,10 +109,7 @@ def _answers(
 
 
 class Prediction(NamedTuple):
-    """The prediction of one row.
-
-    ``scores`` lists the best labels first, then the predicted labels that are not among them.
-    """
+    """The prediction of one row."""
 
     row: str | int
     labels: list[str]
@@ -164,10 +158,7 @@ def predictions(
     top: int,
     start: int = 0,
 ) -> Iterator[Prediction]:
-    """Yield the prediction of each row, with the scores of its labels and of the `top` best.
-
-    `names` are the names of these rows; without names, the first row has number `start`.
-    """
+    """Yield the prediction of each row, with the scores of its labels and of the `top` best."""
     from vicinal.methods._formulas import cells
 
     decided = estimator.decide(scores)
@@ -195,30 +186,14 @@ GROUP_ROWS = 10_000
 
 
 class CellFormat(NamedTuple):
-    """How the cells of a table of predictions are written.
-
-    Parameters
-    ----------
-    separator : str or None
-        Separator of the labels in a cell, of the whole file; None if every list is JSON.
-    keep_formulas : bool
-        Whether names that a spreadsheet program would run as formulas are written as they are.
-    has_names : bool
-        Whether there is a column of the names of the predicted labels.
-    """
+    """How the cells of a table of predictions are written."""
 
     separator: str | None = ";"
     keep_formulas: bool = False
     has_names: bool = False
 
     def joined(self, values: Sequence[object]) -> str:
-        """Return a list as one cell.
-
-        Examples
-        --------
-        >>> CellFormat().joined(["a", "=1+1"]), CellFormat("|").joined([0.5, -1.0])
-        ("a;'=1+1", '0.5|-1.0')
-        """
+        """Return a list as one cell."""
         texts = [self.text(value) for value in values]
         if self.separator is None:
             return json.dumps(texts, ensure_ascii=False)
@@ -247,13 +222,7 @@ def cell_format(
 
 
 def list_separator(names: Iterable[str]) -> str | None:
-    """Return a separator that no name contains; None if there is none.
-
-    Examples
-    --------
-    >>> list_separator(["a", "b"]), list_separator(["a;b", "c"]), list_separator([";", "|,"])
-    (';', '|', None)
-    """
+    """Return a separator that no name contains; None if there is none."""
     every = "\n".join(names)
     return next((each for each in SEPARATORS if each not in every), None)
 
@@ -348,13 +317,7 @@ class CountedRows:
 def table_cells(
     answer: Prediction,
 ) -> tuple[str | int, list[str], list[float], list[str], list[float]]:
-    """Return the cells of one row of a table.
-
-    Examples
-    --------
-    >>> table_cells(Prediction("r1", ["a"], {"b": 0.9, "a": 0.8}))
-    ('r1', ['a'], [0.8], ['b', 'a'], [0.9, 0.8])
-    """
+    """Return the cells of one row of a table."""
     own = [answer.scores[label] for label in answer.labels]
     return answer.row, answer.labels, own, list(answer.scores), list(answer.scores.values())
 
@@ -457,14 +420,7 @@ def rows_for(model: "Model", source: "Source") -> object:
 def in_order(
     X: "Features", names: Sequence[str], wanted: Sequence[str], labels: Sequence[str]
 ) -> "Features":
-    """Return the `wanted` columns of `X`; the other columns in `names` must be labels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> in_order(np.array([[1, 2, 3]]), ["sad", "b", "a"], ["a", "b"], labels=["sad"])
-    array([[3, 2]])
-    """
+    """Return the `wanted` columns of `X`; the other columns in `names` must be labels."""
     place = {name: column for column, name in enumerate(names)}
     if tuple(names) == tuple(wanted) or len(set(wanted)) < len(wanted):
         return X

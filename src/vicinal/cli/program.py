@@ -183,10 +183,7 @@ def run() -> None:
 
 
 def _fail(message: str) -> None:
-    """Print a message on one line without interpreting markup, and exit with code 2.
-
-    The message is empty, and nothing is printed, if Typer has shown a help text instead.
-    """
+    """Print a message on one line without interpreting markup, and exit with code 2."""
     line = escape(visible(" ".join(message.split())))
     if line:
         errors.print(f"[bold red]error[/]: {line}", soft_wrap=True, highlight=False)

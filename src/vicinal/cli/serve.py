@@ -115,13 +115,7 @@ def start(
 
 
 def _who_may_change(has_token: bool, is_local: bool) -> str:
-    """Return the sentence that says who may teach the models.
-
-    Examples
-    --------
-    >>> _who_may_change(False, False)
-    'Read-only: nobody can teach the models without --write-token'
-    """
+    """Return the sentence that says who may teach the models."""
     if has_token:
         return "Teaching the models requires the write token"
     if is_local:
@@ -130,13 +124,7 @@ def _who_may_change(has_token: bool, is_local: bool) -> str:
 
 
 def named_folders(words: list[str]) -> dict[str, Path]:
-    """Return the model files by id.
-
-    Examples
-    --------
-    >>> named_folders(["models/news", "post=models/mail"])
-    {'news': PosixPath('models/news'), 'post': PosixPath('models/mail')}
-    """
+    """Return the model files by id."""
     found: dict[str, Path] = {}
     for word in words:
         name, equals, folder = word.partition("=")

@@ -6,19 +6,13 @@ from importlib import import_module
 from typing import Any
 
 from vicinal import preprocess
-from vicinal.errors import InvalidArgumentError, logger
+from vicinal.errors import InvalidArgumentError, did_you_mean, logger
 from vicinal.methods import METHODS
 from vicinal.methods.registry import can_be_saved, find_method, make_method, parameters
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, object]:
-    """Return ``name=value`` arguments as a dictionary; values are Python literals, or else text.
-
-    Examples
-    --------
-    >>> parse_settings(["n_neighbors=5", "metric=cosine", "threshold=None"])
-    {'n_neighbors': 5, 'metric': 'cosine', 'threshold': None}
-    """
+    """Return ``name=value`` arguments as a dictionary; values are Python literals, or else text."""
     settings: dict[str, object] = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -32,13 +26,7 @@ def parse_settings(words: Sequence[str]) -> dict[str, object]:
 
 
 def parse_grid(words: Sequence[str]) -> dict[str, object] | None:
-    """Return ``name=value,value`` arguments as a grid; ``method.name=…`` is for one method.
-
-    Examples
-    --------
-    >>> parse_grid(["n_neighbors=1,5", "variant=a,b", "lcif.mixing=0.5"])
-    {'n_neighbors': [1, 5], 'variant': ['a', 'b'], 'lcif': {'mixing': [0.5]}}
-    """
+    """Return ``name=value,value`` arguments as a grid; ``method.name=…`` is for one method."""
     grid: dict[str, Any] = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -60,13 +48,7 @@ def method_class(method: str, option: str) -> type[Any]:
 
 
 def method_words(names: Sequence[str]) -> list[str]:
-    """Return the names of methods, with ``quick`` and ``all`` expanded.
-
-    Examples
-    --------
-    >>> method_words(["quick"])
-    ['brknn', 'lpknn', 'mlknn', 'instance-knn', 'feature-knn', 'lcif', 'local-ridge']
-    """
+    """Return the names of methods, with ``quick`` and ``all`` expanded."""
     groups = {
         "all": list(METHODS),
         "quick": [name for name, kind in METHODS.items() if kind.method.cost == "quick"],
@@ -79,20 +61,14 @@ def make_estimator(method: str, settings: Mapping[str, object], option: str = "-
     known = parameters(method_class(method, option))
     for name in settings:
         if name not in known:
-            raise InvalidArgumentError(
-                "--set", f"a parameter of {method} ({', '.join(known)})", repr(name)
-            )
+            expected = f"a parameter of {method} ({', '.join(known)})"
+            hint = did_you_mean("n_neighbors" if name == "k" else name, known)
+            raise InvalidArgumentError("--set", expected, repr(name), hint)
     return make_method(method, settings, option)
 
 
 def neighbor_settings(method: str, k: int) -> dict[str, object]:
-    """Return the parameters that set a method's number of neighbours to k; LCIF has two.
-
-    Examples
-    --------
-    >>> neighbor_settings("mlknn", 5)
-    {'n_neighbors': 5}
-    """
+    """Return the parameters that set a method's number of neighbours to k; LCIF has two."""
     known = parameters(method_class(method, "--methods"))
     return {name: k for name in known if name.startswith("n_neighbors")}
 

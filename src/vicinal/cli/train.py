@@ -1,5 +1,6 @@
 """``vicinal train``: train a model on a data set and save it."""
 
+import shutil
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 @reads_tables
 def train(
     data: DataArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save the model in.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to save the model in.")],
     method: MethodOption = "blend",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter, as name=value; repeatable.")
@@ -116,10 +117,7 @@ def _training_rows(
     estimator: Any,
     max_memory: float,
 ) -> "tuple[Source, list[tuple[str, Any]], SegmentedIndex | None]":
-    """Return the training rows and the preprocessing steps; with a folder, rows are streamed.
-
-    The third result is the index of streamed rows.
-    """
+    """Return the training rows and the preprocessing steps; with a folder, rows are streamed."""
     from vicinal.cli.data_source import training_source
 
     if folder is None:
@@ -131,22 +129,30 @@ def _training_rows(
 
 @contextmanager
 def searching(estimator: Any, rows: "SegmentedIndex | None", cluster: str | None) -> Iterator[None]:
-    """Make an estimator search as the options say, inside the ``with`` block.
-
-    `rows`: streamed rows; None if the rows are in memory.
-    `cluster`: address of a Dask scheduler.
-    """
+    """Make an estimator search as the options say, inside the ``with`` block."""
     from vicinal.index import SegmentedAlgorithm
+    from vicinal.methods import Blend
 
     if (cluster is not None or rows is not None) and "algorithm" not in estimator.get_params():
         got = type(estimator).__name__
         raise InvalidArgumentError("--method", "a method that searches neighbours", got)
+    if cluster is not None and rows is not None and isinstance(estimator, Blend):
+        expected = "no value together with --out-of-core and the blend, whose views are on disk"
+        raise InvalidArgumentError("--cluster", expected, cluster)
     if cluster is not None:
         yield from _on_cluster(estimator, cluster, None if rows is None else rows.folder)
         return
     if rows is not None:
-        estimator.set_params(algorithm=SegmentedAlgorithm(rows.max_memory, rows))
+        views = str(_views_folder(rows)) if isinstance(estimator, Blend) else None
+        estimator.set_params(algorithm=SegmentedAlgorithm(rows.max_memory, rows, views))
     yield
+
+
+def _views_folder(rows: "SegmentedIndex") -> Path:
+    """Return where a blend keeps its views: beside the rows, without those of earlier rows."""
+    folder = Path(str(rows.folder)).resolve().parent / "views"
+    shutil.rmtree(folder, ignore_errors=True)
+    return folder
 
 
 def _on_cluster(estimator: Any, address: str, folder: Path | None) -> Iterator[None]:
@@ -177,6 +183,7 @@ def streamed_source(
     from vicinal.cli.data_source import Source, is_table_file, text_step
     from vicinal.cli.settings import make_steps
     from vicinal.datasets.blocks import xc_chunks
+    from vicinal.methods import Blend
 
     check_method(estimator)
     if not max_memory >= 2**20 / 1e9:
@@ -198,12 +205,14 @@ def streamed_source(
         "max_memory": int(max_memory * 1e9),
     }
     target = folder / ("rows" if not steps else "rows-before-preprocessing")
-    index, Y = _written(chunks, target, postings=not steps, **options)
+    searches = not isinstance(estimator, Blend)  # which searches its views of the rows
+    index, Y = _written(chunks, target, postings=searches and not steps, **options)
     for number, (_, step) in enumerate(steps, start=1):
         step.fit(index.X)
         is_last = number == len(steps)
         target = folder / ("rows" if is_last else f"rows-after-step-{number}")
-        index, _ = _written(_transformed(index.X, step), target, postings=is_last, **options)
+        written = _transformed(index.X, step)
+        index, _ = _written(written, target, postings=searches and is_last, **options)
     X = index.X
     names = names or tuple(f"label{label}" for label in range(Y.shape[1]))
     source = Source(Path(data).name, X, int(X.shape[0]), Y, names, None, reading=reading)
@@ -212,11 +221,11 @@ def streamed_source(
 
 def check_method(estimator: Any) -> None:
     """Refuse a method that copies all rows, before anything is read."""
-    from vicinal.methods import Blend, LabelRidge
+    from vicinal.methods import LabelRidge
 
-    if "algorithm" not in estimator.get_params() or isinstance(estimator, Blend | LabelRidge):
+    if "algorithm" not in estimator.get_params() or isinstance(estimator, LabelRidge):
         expected = (
-            "a method that leaves the rows on disk, with --out-of-core: instance-knn, mlknn, lcif"
+            "a method that leaves the rows on disk, with --out-of-core: blend, local-ridge, mlknn"
         )
         got = f"{type(estimator).__name__}, which holds copies of all rows in memory"
         raise InvalidArgumentError("--method", expected, got)

@@ -90,7 +90,7 @@ def tune_settings(
     store: StoreOption = None,
     values: TableOption = None,
     plots: Annotated[Path | None, typer.Option(help="Folder for plots.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Folder to save the best model in.")] = None,
+    save: Annotated[Path | None, typer.Option(help="File to save the best model in.")] = None,
     rerun: RerunOption = False,
     imports: ImportOption = None,
     json: JsonFlag = False,
@@ -153,11 +153,7 @@ def _write(
     plots: Path | None,
     save: Path | None,
 ) -> Path | None:
-    """Write the table, the plots and the model, if their options are given.
-
-    An interrupted run never replaces a model: its best model so far is saved beside it. Returns
-    where the model was saved.
-    """
+    """Write the table, the plots and the model, if their options are given."""
     from vicinal.cli.predict import save_named
 
     if table is not None:

@@ -55,13 +55,6 @@ def query_blocks(n_queries: int, at_once: int, most: int) -> Iterator[tuple[int,
 
     `at_once`: blocks that the workers can search at the same time.
     `most`: most queries per block.
-
-    Examples
-    --------
-    >>> [stop - start for start, stop in query_blocks(10_000, 2, 10_000)]
-    [3334, 3334, 1111, 1111, 371, 371, 256, 112]
-    >>> list(query_blocks(300, 2, 100))
-    [(0, 100), (100, 200), (200, 300)]
     """
     start = 0
     while start < n_queries:
@@ -76,10 +69,7 @@ def query_blocks(n_queries: int, at_once: int, most: int) -> Iterator[tuple[int,
 
 @dataclass(frozen=True)
 class Shard:
-    """Rows that are searched together; they have the places from `first` on.
-
-    `stored_bytes`: the size of their postings on disk; 0 where workers build them.
-    """
+    """Rows that are searched together; they have the places from `first` on."""
 
     rows: FileRows | Future
     first: int
@@ -89,14 +79,7 @@ class Shard:
 
 @dataclass(frozen=True, eq=False)
 class ShardSource:
-    """All rows of a cluster index.
-
-    `shards`: by place.
-    `ids`: the id of the row at each place; None where it is the place.
-    `removed`: places of removed rows.
-    `metric`: that of the folder.
-    `mapped`: all rows, mapped from the folder, where they lie in one piece.
-    """
+    """All rows of a cluster index."""
 
     shards: tuple[Shard, ...]
     n_features: int
@@ -237,6 +220,7 @@ class ClusterIndex:
     Parameters
     ----------
     client : distributed.Client
+        Client of a Dask cluster.
     source : path, SegmentedIndex, sparse array, dask array or list of dask blocks
         A folder of :meth:`vicinal.index.SegmentedIndex.build`, or a folder of such folders, whose
         rows are numbered in the order of their names: workers must see the same path, and nobody
@@ -443,10 +427,7 @@ class ClusterIndex:
 
 
 def _groups(shards: Sequence[Shard], max_memory: int) -> list[list[Shard]]:
-    """Return shards that one task searches: neighbours whose stored postings a worker can hold.
-
-    A shard whose postings are built by workers is a group of its own.
-    """
+    """Return shards that one task searches: neighbours whose stored postings a worker can hold."""
     groups: list[list[Shard]] = []
     for shard in shards:
         last = groups[-1] if groups else []
@@ -471,6 +452,7 @@ class ClusterAlgorithm:
     Parameters
     ----------
     client : distributed.Client
+        Client of a Dask cluster.
     folder : path or None
         Where the rows that the model is fitted on lie (:class:`vicinal.index.SegmentedIndex`), so
         that workers read them themselves; None to send rows through the scheduler.
@@ -518,8 +500,11 @@ def column_graph(
     Parameters
     ----------
     client : distributed.Client
+        Client of a Dask cluster.
     A, B : sparse arrays, shape (n, a) and (n, b)
+        The columns to compare.
     k : int
+        Number of neighbours.
     block_columns : int
         Columns of `A` per task.
 

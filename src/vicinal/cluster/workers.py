@@ -30,13 +30,6 @@ def merge_found(parts: Sequence[Found]) -> Found:
 
     Keys, not values, are compared: two squared distances may have one rounded root. The result does
     not depend on the order of the parts nor on how they are grouped.
-
-    Examples
-    --------
-    >>> near = np.array([[4, -1]], np.int32), np.array([[0.5, 0.0]])
-    >>> more = np.array([[7, 2]], np.int32), np.array([[0.1, 0.5]])
-    >>> merge_found([near, more])
-    (array([[7, 2]], dtype=int32), array([[0.1, 0.5]]))
     """
     if len(parts) == 1:
         return parts[0]
@@ -143,10 +136,7 @@ def search_files(
     own_first: int | None,
     search: RangeSearch,
 ) -> Found:
-    """Search rows of folders, each with the place of its first row; a pure task.
-
-    `queries` may be rows of a folder too; `own_first` is then the place of the first of them.
-    """
+    """Search rows of folders, each with the place of its first row; a pure task."""
     parts = [RowRange(_WORKER.run(each), each.start, each.stop, first) for each, first in rows]
     asked, own = _queries(queries, own_first)
     return _WORKER.search(parts, search, asked, own)

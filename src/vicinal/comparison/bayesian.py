@@ -29,14 +29,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from vicinal._core.arrays import Float
+from vicinal._core.arrays import BLOCK_CELLS, Float
 from vicinal._core.checks import check_integer, check_option, check_real
 from vicinal.comparison.score_tables import Better, paired_differences
 from vicinal.errors import InvalidArgumentError
 
 DRAWS = 50_000
-BLOCK_CELLS = 2**22
-"""Weights of pairs that are computed together: 32 MB."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +139,9 @@ def bayesian_signed_rank(
     rope, better
         As for :func:`correlated_t_test`.
     n_draws : int
+        Number of draws from the posterior.
     random_state : int
+        Seed of the draws.
 
     Notes
     -----

@@ -34,15 +34,7 @@ NOT_KEPT = frozenset({"n_jobs", "verbose"})
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A method to compare.
-
-    Parameters
-    ----------
-    name : str
-        Its name in tables.
-    estimator : scikit-learn estimator
-        Never fitted itself; it is cloned for every fit.
-    """
+    """A method to compare."""
 
     name: str
     estimator: Any
@@ -84,19 +76,7 @@ class Candidate:
 
 
 def read_candidates(methods: Methods) -> list[Candidate]:
-    """Return the validated methods to compare.
-
-    Parameters
-    ----------
-    methods : sequence of str, or mapping of str to str or estimator
-        Names of methods and baselines, or ``module:Class``; or a mapping from display names to such
-        a name or an estimator.
-
-    Examples
-    --------
-    >>> [each.n_neighbors for each in read_candidates(["mlknn", "feature-knn"])]
-    [10, 0]
-    """
+    """Return the validated methods to compare."""
     if isinstance(methods, str):
         methods = [methods]
     given: Mapping[str, Any] = (
@@ -142,6 +122,7 @@ class Tuned(BaseEstimator):
     random_state : int or None
         Random seed for the inner folds and for stochastic methods.
     n_jobs : int or None
+        Number of threads; None uses all available ones.
 
     Attributes
     ----------
@@ -214,25 +195,7 @@ class Tuned(BaseEstimator):
 
 @dataclass(frozen=True, eq=False)
 class ComparedData:
-    """Rows, labels and the steps that turn rows into features.
-
-    Parameters
-    ----------
-    X : ndarray, csr_array, data frame, or list of str
-        Rows as the caller passed them.
-    Y : csr_array of int32
-        Label indicator.
-    label_names : tuple of str
-    source : str
-        Name of the data.
-    train, test : ndarray of int64 or None
-        Rows of a published split.
-    steps : sequence of (name, transformer), or None
-        Steps that turn rows into features before the comparison's own preprocessing, which is then
-        skipped unless it is named; None if rows are already features.
-    digest : str
-        Equal only for equal data.
-    """
+    """Rows, labels and the steps that turn rows into features."""
 
     X: Any
     Y: Csr
@@ -253,21 +216,7 @@ class ComparedData:
 
 
 def compared_data(given: Any, name: str) -> ComparedData:
-    """Return the data of a comparison.
-
-    Parameters
-    ----------
-    given : Dataset, ComparedData, str or path, or (X, Y)
-        Rows `X` may be texts; labels `Y` an indicator or names.
-    name : str
-        Name of the data in error messages.
-
-    Examples
-    --------
-    >>> found = compared_data((["red apple", "green pear"], [["apple"], ["pear"]]), "fruit")
-    >>> found.label_names, [step for step, _ in found.preprocessing("auto")]
-    (('apple', 'pear'), ['words'])
-    """
+    """Return the data of a comparison."""
     if isinstance(given, ComparedData):
         return given
     if isinstance(given, tuple | list):

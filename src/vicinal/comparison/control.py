@@ -35,6 +35,7 @@ class ControlTest:
     Parameters
     ----------
     method : str
+        Name of the method.
     rank_difference : float
         Mean rank of the method less that of the control; positive if the control is better.
     p, p_dunn, p_holm : float
@@ -63,7 +64,9 @@ def control_tests(
     control : str
         Name of the control method.
     alpha : float
+        Significance level.
     better : {"high", "low"}
+        Which values are better.
 
     Examples
     --------
@@ -95,6 +98,7 @@ class EffectSize:
     Parameters
     ----------
     first, second : str
+        Names of the two methods.
     wins, ties, losses : int
         Samples on which the first method is better, equal, worse.
     cohen_d : float
@@ -124,6 +128,7 @@ def effect_sizes(table: object, *, better: Better = "high") -> tuple[EffectSize,
     table : mapping, frame or array
         Samples × methods, as :func:`vicinal.comparison.read_table` takes it.
     better : {"high", "low"}
+        Which values are better.
 
     Examples
     --------

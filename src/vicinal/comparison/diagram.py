@@ -72,13 +72,7 @@ def rank_figure(found: FriedmanNemenyi, title: str | None = None) -> "Figure":
 
 
 def assign_lanes(spans: Sequence[tuple[float, float]]) -> list[int]:
-    """Assign a lane to each span, sorted by start, so that spans in one lane never overlap.
-
-    Examples
-    --------
-    >>> assign_lanes([(1.0, 2.0), (1.5, 3.0), (2.6, 4.0)])
-    [0, 1, 0]
-    """
+    """Assign a lane to each span, sorted by start, so that spans in one lane never overlap."""
     ends: list[float] = []
     lanes = []
     for start, end in spans:
@@ -176,6 +170,7 @@ def critical_difference_diagram(
     better : {"high", "low"}
         Whether high or low scores are better.
     title : str or None
+        Title, if any.
 
     Returns
     -------
@@ -197,13 +192,7 @@ def critical_difference_diagram(
 
 
 def figure_paths(path: str | os.PathLike[str]) -> Sequence[Path]:
-    """Return the paths of the two files.
-
-    Examples
-    --------
-    >>> [file.name for file in figure_paths("ranks.v2")]
-    ['ranks.v2.svg', 'ranks.v2.png']
-    """
+    """Return the paths of the two files."""
     given = Path(path)
     stem = given.with_suffix("") if given.suffix.lower() in (".svg", ".png") else given
     return [stem.with_name(stem.name + ending) for ending in (".svg", ".png")]

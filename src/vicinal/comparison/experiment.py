@@ -47,10 +47,7 @@ SPLIT = "split"
 
 
 def fold_splits(dataset: ComparedData, folds: FoldsArgument, seed: int | None) -> list[Split]:
-    """Return the training and test rows of each fold.
-
-    A number of folds gives stratified folds (:class:`vicinal.selection.IterativeStratification`).
-    """
+    """Return the training and test rows of each fold."""
     if is_custom(folds):
         rows = np.empty((dataset.Y.shape[0], 0))
         return read_splits(folds, rows, dataset.Y, seed)
@@ -73,13 +70,7 @@ def read_folds(folds: FoldsArgument) -> FoldsArgument:
 
 
 def folds_text(folds: FoldsArgument) -> str:
-    """Return a text that identifies a caller's own folds.
-
-    Examples
-    --------
-    >>> folds_text(10), folds_text([([0], [1])]) == folds_text([([1], [0])])
-    ('10', False)
-    """
+    """Return a text that identifies a caller's own folds."""
     if isinstance(folds, list):
         rows = [np.asarray(each, dtype=np.int64) for pair in folds for each in pair]
         return digest_of(*rows)[:16]
@@ -122,13 +113,7 @@ NO_SCORES = "has no scores: ranking metrics are left out"
 
 
 def experiment_name(folds: FoldsArgument) -> str:
-    """Return the name of the experiment in results.
-
-    Examples
-    --------
-    >>> experiment_name(10), experiment_name("split")
-    ('compare/10 folds', 'compare/split')
-    """
+    """Return the name of the experiment in results."""
     if is_custom(folds):
         return f"{EXPERIMENT}/{count_folds(folds)} folds of your own"
     return f"{EXPERIMENT}/{folds}" if folds == SPLIT else f"{EXPERIMENT}/{folds} folds"
@@ -163,10 +148,7 @@ def is_current(
     metrics: Iterable[str],
     provenance: Mapping[str, str],
 ) -> bool:
-    """Tell whether running again would give the stored result.
-
-    It must have the same data, settings and version, and contain all requested metrics.
-    """
+    """Tell whether running again would give the stored result."""
     scored = known.note != NO_SCORES
     wanted = [name for name in metrics if scored or metric_info(name).needs == "labels"]
     return (
@@ -228,25 +210,7 @@ class Run:
 
 @dataclass(eq=False)
 class Experiment:
-    """Evaluates methods on one data set after the other, reusing stored results.
-
-    Parameters
-    ----------
-    candidates : list of Candidate
-    metrics : list of str
-    folds : int, "split", splitter or pairs of rows
-    preprocess : str, transformer or several
-    n_jobs : int or None
-    store : ResultStore or None
-    rerun : bool
-        Whether stored results are computed again.
-    kept_scores : ScoreStore or None
-        Where the scores of the held-out rows are kept.
-    found : dict of (data, method, seed) to Result
-        Filled as methods are evaluated.
-    failed : dict of (data, method, seed) to str
-        Why a method could not be evaluated; the others continue.
-    """
+    """Evaluates methods on one data set after the other, reusing stored results."""
 
     candidates: Sequence[Candidate]
     metrics: Sequence[str]
@@ -382,10 +346,7 @@ class Experiment:
         self.found[at.data, candidate.name, at.seed] = result
 
     def _settings(self, at: Run, candidate: Candidate) -> dict[str, object]:
-        """Return everything a result depends on other than data, folds and seed.
-
-        ``preprocess`` is what was asked for; ``steps`` is what it means for this data set.
-        """
+        """Return everything a result depends on other than data, folds and seed."""
         own = {"folds": folds_text(self.folds)} if is_custom(self.folds) else {}
         steps = [plain(step) for _, step in at.dataset.preprocessing(self.preprocess)]
         asked = {"preprocess": plain(self.preprocess), "steps": steps}
@@ -398,6 +359,7 @@ class Results(list[Result]):
     Parameters
     ----------
     results : iterable of Result
+        The results to combine.
     failed : mapping of (data, method, seed) to str
         The methods that failed on a data set, and why.
     """
@@ -460,6 +422,7 @@ def compare(
         completed folds of the current data set and seed are stored in a second file next to it, so
         that an interrupted run resumes with the next fold.
     n_jobs : int or None
+        Number of threads; None uses all available ones.
     progress : bool
         Whether to show a progress bar on a terminal.
     graphs : mapping of data set to NeighborGraph, NeighborGraph, or None

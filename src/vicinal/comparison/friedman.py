@@ -37,15 +37,7 @@ from vicinal.errors import InvalidArgumentError, warn_user
 
 
 def groups_within(mean_ranks: Mapping[str, float], apart: float) -> tuple[tuple[str, ...], ...]:
-    """Return the largest groups whose mean ranks all lie less than `apart` from each other.
-
-    A method that differs from all others is in no group.
-
-    Examples
-    --------
-    >>> groups_within({"A": 1.0, "B": 1.5, "C": 2.2, "D": 4.0}, apart=1.0)
-    (('A', 'B'), ('B', 'C'))
-    """
+    """Return the largest groups whose mean ranks all lie less than `apart` from each other."""
     names = sorted(mean_ranks, key=lambda name: mean_ranks[name])
     ranks = [mean_ranks[name] for name in names]
     groups = []
@@ -67,7 +59,9 @@ class FriedmanNemenyi(Tabular):
     mean_ranks : mapping of method to float
         Best (lowest) first.
     n_samples : int
+        Number of data sets or folds.
     alpha : float
+        Significance level.
     chi2, p_chi2 : float
         Friedman's statistic and its p-value.
     f, p_f : float
@@ -206,13 +200,7 @@ def _p_of_f(f: float, n_samples: int, n_methods: int) -> float:
 
 
 def _p_of_agreement(ranks: Float) -> float:
-    """Return the exact probability that all samples have the ranks of the first.
-
-    Examples
-    --------
-    >>> round(_p_of_agreement(np.array([[1.0, 2.0, 3.0]] * 2)), 4)
-    0.1667
-    """
+    """Return the exact probability that all samples have the ranks of the first."""
     n_samples, n_methods = ranks.shape
     _, ties = np.unique(ranks[0], return_counts=True)
     orders = factorial(n_methods) / prod(factorial(int(count)) for count in ties)

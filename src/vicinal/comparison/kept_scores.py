@@ -33,20 +33,7 @@ COMPLETE = "needs all scores, but only the {} best of each row are kept"
 
 @dataclass(frozen=True, eq=False)
 class KeptFold:
-    """The held-out rows of one fold.
-
-    Parameters
-    ----------
-    truth, labels : csr_array of int32
-        True and predicted labels.
-    scores : Scores or None
-        None if the method has none.
-    top : int or None
-        How many scores of each row are kept; None if all are.
-    train_counts : ndarray of int64
-        Training rows with each label.
-    n_train : int
-    """
+    """The held-out rows of one fold."""
 
     truth: Csr
     labels: Csr
@@ -79,13 +66,6 @@ class KeptFold:
 class ScoreStore:
     """A folder with the scores of each fold of the results in a file.
 
-    Parameters
-    ----------
-    store : path
-        The results file.
-
-    Notes
-    -----
     Disk: about 12 bytes per kept score before compression; at most 100 scores per row where there
     are more than 1,000 labels.
     """
@@ -201,14 +181,7 @@ def _scores(arrays: dict[str, Any], shape: tuple[int, int]) -> Scores | None:
 def measure_results(
     results: Sequence[Result], store: ScoreStore, metrics: Sequence[str]
 ) -> list[Result]:
-    """Return results with further metrics, computed from the kept scores.
-
-    Parameters
-    ----------
-    results : sequence of Result
-    store : ScoreStore
-    metrics : sequence of str
-    """
+    """Return results with further metrics, computed from the kept scores."""
     found = []
     for result in results:
         folds = [kept.measure(metrics) for kept in store.read(result)]

@@ -33,10 +33,13 @@ class Ranking(Tabular):
     Parameters
     ----------
     metric : str
+        Name of the metric.
     better : {"low", "high"}
+        Which values are better.
     methods : tuple of str
         Best mean rank first; methods without one last.
     data : tuple of str
+        Names of the data sets.
     marks : mapping of (data, method) to Mark
         Missing if there is no value.
     mean_ranks : mapping of method to float
@@ -101,6 +104,7 @@ def rank_methods(results: Iterable[Result], metric: str, alpha: float = 0.05) ->
     results : iterable of Result
         Of one experiment.
     metric : str
+        Name of the metric.
     alpha : float
         Significance level.
 

@@ -237,6 +237,7 @@ class PairedOrder(Tabular):
     scores : mapping of method to int
         Wins minus losses over all metrics, highest first.
     alpha : float
+        Significance level.
     """
 
     wins: tuple[Win, ...]
@@ -297,15 +298,7 @@ def paired_order(results: Mapping[str, object], alpha: float = 0.05) -> PairedOr
 
 
 def paired_t_test(first: Float, second: Float) -> tuple[float, float]:
-    """Return the mean difference and the two-tailed probability of a paired t-test.
-
-    Examples
-    --------
-    >>> paired_t_test(np.array([1.0, 2.0]), np.array([1.0, 2.0]))
-    (0.0, 1.0)
-    >>> paired_t_test(np.array([1.0, 2.0]), np.array([0.0, 1.0]))
-    (1.0, 0.0)
-    """
+    """Return the mean difference and the two-tailed probability of a paired t-test."""
     apart = paired_differences(first, second)
     mean, spread = float(apart.mean()), float(apart.std(ddof=1))
     if mean == 0:

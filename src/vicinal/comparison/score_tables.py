@@ -86,8 +86,11 @@ def _columns(table: Mapping[Any, Any], name: str) -> list[list[Any]]:
     scores = list(table.values())
     if any(isinstance(each, Mapping) for each in scores):
         samples = set(scores[0]) if isinstance(scores[0], Mapping) else set()
-        if not all(isinstance(each, Mapping) and set(each) == samples for each in scores):
-            raise InvalidArgumentError(name, "the same samples for every method", "others")
+        for method, each in table.items():
+            if not isinstance(each, Mapping) or set(each) != samples:
+                expected = "the same samples for every method"
+                hint = "leave out samples that a method lacks"
+                raise InvalidArgumentError(name, expected, f"others for {method!r}", hint)
         return [[each[sample] for sample in scores[0]] for each in scores]
     return [list(each) for each in scores]
 
@@ -144,6 +147,7 @@ def results_table(
     results : iterable of Result
         Results of one experiment, e.g. from :meth:`vicinal.results.ResultStore.read`.
     metric : str
+        Name of the metric.
     samples : {"auto", "data", "folds"}
         A row is a data set, with the mean over folds and seeds, or a single fold. ``"auto"``: data
         sets if there are several, otherwise folds.
@@ -197,11 +201,7 @@ def one_experiment(results: Iterable[Result]) -> list[Result]:
 
 
 def paired(results: Iterable[Result]) -> list[Result]:
-    """Return the results of one experiment for seeds that all methods have on a data set.
-
-    An interrupted comparison may lack some results, and means over different folds are not
-    comparable.
-    """
+    """Return the results of one experiment for seeds that all methods have on a data set."""
     kept = one_experiment(results)
     seeds: dict[str, dict[str, set[int | None]]] = {}
     for each in kept:
@@ -300,11 +300,6 @@ def paired_differences(first: Float, second: Float) -> Float:
     """Return ``first − second``, exactly 0 where they differ only by rounding.
 
     Otherwise two methods that differ only in the last bit would be significantly different.
-
-    Examples
-    --------
-    >>> paired_differences(np.array([0.1 + 0.2, 1.0]), np.array([0.3, 0.5]))
-    array([0. , 0.5])
     """
     apart = first - second
     noise = ROUNDING * np.spacing(np.maximum(np.abs(first), np.abs(second)))

@@ -52,21 +52,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class ArffFile:
-    """An ARFF file whose header has been read.
-
-    Parameters
-    ----------
-    path : path
-    encoding : str
-    relation : str
-    attributes : tuple of Attribute
-    data : bytes
-        The whole file, unpacked.
-    rows_start, rows_line : int
-        Where in `data` the rows start, and on which line.
-    max_bytes : int
-        The caller's limit on unpacked bytes.
-    """
+    """An ARFF file whose header has been read."""
 
     path: FilePath
     encoding: str
@@ -98,13 +84,7 @@ def parsed_header(data: bytes, path: FilePath, encoding: str, max_bytes: int) ->
 
 
 def is_data_line(line: bytes) -> bool:
-    r"""Tell whether a line is the one after which rows begin.
-
-    Examples
-    --------
-    >>> is_data_line(b" @DATA \r\n"), is_data_line(b"1,2,3\n")
-    (True, False)
-    """
+    r"""Tell whether a line is the one after which rows begin."""
     return _DATA_LINE.match(line) is not None
 
 
@@ -166,28 +146,14 @@ def _limited(name: str, path: FilePath, line: int) -> str:
 
 
 def unquoted(text: str) -> str:
-    r"""Return a name or value without its quotes and with its escapes resolved.
-
-    Examples
-    --------
-    >>> unquoted(r"'Swainson\'s Thrush'")
-    "Swainson's Thrush"
-    >>> unquoted("plain")
-    'plain'
-    """
+    r"""Return a name or value without its quotes and with its escapes resolved."""
     if len(text) < 2 or text[0] not in "'\"":
         return text
     return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text[1:-1], flags=re.DOTALL)
 
 
 def quoted(text: str) -> str:
-    r"""Return a name or value as ARFF requires it: quoted and escaped if necessary.
-
-    Examples
-    --------
-    >>> print(quoted("plain"), quoted("Swainson's Thrush"), quoted("100%\n"))
-    plain 'Swainson\'s Thrush' '100\%\n'
-    """
+    r"""Return a name or value as ARFF requires it: quoted and escaped if necessary."""
     if re.fullmatch(r"[A-Za-z0-9_.:+-]+", text):
         return text
     escaped = re.sub(r"[\\'\"%]", r"\\\g<0>", text)
@@ -227,17 +193,7 @@ class _Role(NamedTuple):
 
 
 def positive_value(values: Collection[str]) -> str | None:
-    """Return which of a binary attribute's values means 1, or None if it is not a binary one.
-
-    Examples
-    --------
-    >>> positive_value(("YES", "NO"))
-    'YES'
-    >>> positive_value(("0",))
-    ''
-    >>> positive_value(("red", "green")) is None
-    True
-    """
+    """Return which of a binary attribute's values means 1, or None if it is not a binary one."""
     lowered = {value.lower() for value in values}
     for negative, positive in _NEGATIVE_POSITIVE:
         if len(lowered) == len(values) and lowered <= {negative, positive}:
@@ -375,10 +331,7 @@ def _plan(arff: ArffFile, roles: list[_Role]) -> ArffPlan:
 
 
 def arff_lines(dataset: Dataset, relation: str, labels_first: bool) -> Iterator[str]:
-    """Yield the lines of an ARFF file with numeric features and labels {0,1}.
-
-    Rows are written in sparse notation if the features are sparse.
-    """
+    """Yield the lines of an ARFF file with numeric features and labels {0,1}."""
     features = [f"@attribute {quoted(name)} numeric\n" for name in dataset.feature_names]
     labels = [f"@attribute {quoted(name)} {{0,1}}\n" for name in dataset.label_names]
     yield f"@relation {quoted(relation)}\n\n"
@@ -438,17 +391,6 @@ def read_meka(
     """Read an ARFF file whose relation name contains ``-C n``.
 
     The first n attributes are labels or, if n is negative, the last −n.
-
-    Parameters
-    ----------
-    arff : path
-        May be compressed.
-    n_labels : int or None
-        Overrides the n of the relation name.
-    unlabelled : bool
-        Whether to accept a relation name without ``-C n``; the rows then have no labels.
-    nominal, drop, encoding, max_bytes
-        As for :func:`~vicinal.datasets.mulan.read_mulan`.
     """
     opened = open_arff(arff, encoding, max_bytes)
     return dataset_of(opened, meka_labels(opened, n_labels, unlabelled), drop, nominal)
@@ -479,11 +421,7 @@ def _label_count(arff: ArffFile, unlabelled: bool) -> int:
 
 
 def write_meka(dataset: Dataset, arff: FilePath, *, labels_first: bool = True) -> None:
-    """Write an ARFF file whose relation name contains ``-C n`` (``-C -n`` if labels are last).
-
-    Features are written as numeric attributes, without loss of precision. Row names and the split
-    are not written.
-    """
+    """Write an ARFF file whose relation name contains ``-C n`` (``-C -n`` if labels are last)."""
     check_attribute_names(dataset)
     name = re.sub(r"\.arff$", "", bare_name(arff), flags=re.IGNORECASE).replace("-C", "-c")
     count = dataset.n_labels if labels_first else -dataset.n_labels

@@ -52,16 +52,6 @@ def xc_chunks(path: FilePath, *, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Row
 
     The rows equal those of :func:`~vicinal.datasets.xc.read_xc`, whatever the chunk size. Memory:
     about 3 × `chunk_bytes`. The file may be compressed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "some.xc.txt"
-    ...     _ = path.write_text("2 5 3\n0,2 1:0.5 4:1\n 0:2\n")
-    ...     [chunk.X.shape for chunk in xc_chunks(path, chunk_bytes=16)]
-    [(1, 5), (1, 5)]
     """
     check_integer("chunk_bytes", chunk_bytes, low=1)
     with open_stream(path) as stream:
@@ -136,33 +126,7 @@ def text_chunks(
     encoding: str = "utf-8-sig",
     chunk_rows: int = CHUNK_ROWS,
 ) -> Iterator[TextChunk]:
-    r"""Yield the texts and labels of a table: JSON lines, CSV, TSV or Parquet.
-
-    Memory: the rows of one chunk. Nothing is guessed from the content of the file.
-
-    Parameters
-    ----------
-    path : path
-        The extension determines the format; all formats may be compressed.
-    text, labels : str
-        Names of the columns. Labels are a list of names, or names joined by `separator`.
-    separator : str
-        ``""`` if each cell is one label.
-    delimiter : str or None
-        Delimiter of the cells of a CSV file; None for commas, or tabs if the file is ``.tsv``.
-    encoding : str
-    chunk_rows : int
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "notes.csv"
-    ...     _ = path.write_text('text,labels\nbuy milk,"home,shop"\nsleep,home\n')
-    ...     [chunk.labels for chunk in text_chunks(path, chunk_rows=1)]
-    [[['home', 'shop']], [['home']]]
-    """
+    r"""Yield the texts and labels of a table: JSON lines, CSV, TSV or Parquet."""
     check_integer("chunk_rows", chunk_rows, low=1)
     ending = table_ending(path)
     delimiter = delimiter or DELIMITERS.get(ending)
@@ -174,8 +138,6 @@ def text_chunks(
         yield TextChunk(list(texts), label_sets(records, reading))
 
 
-IN_BLOCKS = ("xc", *ARFF)
-"""Formats that are read in blocks; the others are read whole."""
 BLOCK_CHUNK_BYTES = 2**22
 """Text of extreme classification that is parsed at a time: 4 MiB."""
 
@@ -185,27 +147,8 @@ def file_blocks(
 ) -> Iterator[Dataset] | None:
     r"""Yield the rows of a file some at a time, or return None where its format is read whole.
 
-    Parameters
-    ----------
-    path : path
-    block_rows : int
-        Most rows at a time.
-    unlabelled, **options
-        As for :func:`~vicinal.datasets.formats.read_file`.
-
-    Notes
-    -----
     The rows are those of ``read_file``, however many come at a time; whether features come dense or
     sparse is told by each block. Memory: the text and the rows of one block.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "tiny.xc"
-    ...     _ = path.write_text("3 3 2\n0,1 1:0.5\n1 0:1 2:2\n0 1:1\n")
-    ...     [block.n_rows for block in file_blocks(path, 2)]
-    [2, 1]
     """
     kind = file_format_of(path, options)
     if kind == "xc":

@@ -51,12 +51,6 @@ def open_data(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
     Compression is recognised by the first bytes; a file named ``.gz``, ``.bz2`` or ``.xz`` must be
     compressed accordingly. Memory: the unpacked content, at most `max_bytes` and at most
     :func:`unpacked_limit`.
-
-    Raises
-    ------
-    DataFormatError
-        The path is not a regular file, the archive is truncated or corrupt, or the content is
-        longer than allowed.
     """
     max_bytes = check_integer("max_bytes", max_bytes, low=0)
     path = Path(path)
@@ -76,10 +70,7 @@ def open_data(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
 
 @contextmanager
 def open_stream(path: FilePath) -> Iterator[BinaryIO]:
-    """Open a file as a stream, unpacked if it is gzip, bzip2 or xz.
-
-    Reading a damaged archive raises :class:`DataFormatError`. The unpacked size is not limited.
-    """
+    """Open a file as a stream, unpacked if it is gzip, bzip2 or xz."""
     path = Path(path)
     with _open_regular(path) as raw:
         packing = _packing(path, raw)
@@ -173,14 +164,7 @@ def without_mark(data: bytes, path: FilePath, encoding: str = "utf-8") -> bytes:
 
 
 def decode(data: bytes, path: FilePath, encoding: str = "utf-8", first_line: int = 1) -> str:
-    """Return bytes as text, or raise an error that names the line that is not in `encoding`.
-
-    Parameters
-    ----------
-    encoding : {"utf-8", "latin-1"}
-    first_line : int
-        Number of the line on which `data` starts.
-    """
+    """Return bytes as text, or raise an error that names the line that is not in `encoding`."""
     try:
         return without_mark(data, path, encoding).decode(encoding)
     except UnicodeDecodeError as error:
@@ -195,13 +179,7 @@ def decode(data: bytes, path: FilePath, encoding: str = "utf-8", first_line: int
 
 
 def bare_name(path: FilePath) -> str:
-    """Return the file name without its folder and its compression extension.
-
-    Examples
-    --------
-    >>> bare_name("data/scene-train.arff.GZ")
-    'scene-train.arff'
-    """
+    """Return the file name without its folder and its compression extension."""
     path = Path(path)
     return path.stem if path.suffix.lower() in PACKED else path.name
 

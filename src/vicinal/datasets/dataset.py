@@ -64,16 +64,7 @@ class LazyNames(Sequence[str]):
 
 @dataclass(frozen=True, eq=False)
 class NumberedNames(LazyNames):
-    """Names that consist of a word and the number of the column, from 0.
-
-    Examples
-    --------
-    >>> names = NumberedNames("label", 10_000_000)
-    >>> names[0], names[-1], names[1:3]
-    ('label0', 'label9999999', ('label1', 'label2'))
-    >>> NumberedNames("label", 2) == ("label0", "label1")
-    True
-    """
+    """Names that consist of a word and the number of the column, from 0."""
 
     what: str
     n_columns: int
@@ -89,13 +80,7 @@ class NumberedNames(LazyNames):
 
 @dataclass(frozen=True, eq=False)
 class ValueNames(LazyNames):
-    """Names of attributes, and ``attribute=value`` for columns of nominal values.
-
-    Examples
-    --------
-    >>> list(ValueNames(["size", ("colour", "red"), ("colour", "blue")]))
-    ['size', 'colour=red', 'colour=blue']
-    """
+    """Names of attributes, and ``attribute=value`` for columns of nominal values."""
 
     parts: Sequence[str | tuple[str, str]]
 
@@ -122,6 +107,7 @@ class Dataset:
     feature_names, label_names : sequence of str
         Tuples, or :class:`~vicinal.datasets.dataset.LazyNames` if a reader generated them.
     row_names : tuple of str or None
+        Names of the rows, if there are any.
     train, test : ndarray of int64 or None
         Row ids of a published split, ascending and disjoint; None if there is none.
     source : str
@@ -373,14 +359,6 @@ def by_content(X: NDArray[Any] | Csr) -> Features:
 
     A dense array takes at most 8/3 of the memory of the CSR that it replaces: 8 bytes per cell
     instead of 12 for each of at least a quarter of the cells.
-
-    Examples
-    --------
-    >>> by_content(np.eye(5)).nnz
-    5
-    >>> by_content(sparse.csr_array(np.eye(2)))
-    array([[1., 0.],
-           [0., 1.]])
     """
     n_cells = X.shape[0] * X.shape[1]
     nonzero = X.nnz if isinstance(X, sparse.csr_array) else int(np.count_nonzero(X))
@@ -395,13 +373,7 @@ MAX_NUMBERED = 10_000_000
 
 
 def numbered(count: int, what: str, path: FilePath) -> NumberedNames:
-    """Return generated names, which consist of `what` and the number of the column, from 0.
-
-    Examples
-    --------
-    >>> list(numbered(3, "label", "data.txt"))
-    ['label0', 'label1', 'label2']
-    """
+    """Return generated names, which consist of `what` and the number of the column, from 0."""
     if count > MAX_NUMBERED:
         expected = f"at most {MAX_NUMBERED} {what}s without a file of their names"
         raise DataFormatError(str(path), expected, str(count))
@@ -409,13 +381,7 @@ def numbered(count: int, what: str, path: FilePath) -> NumberedNames:
 
 
 def is_numbered(names: Sequence[str], what: str) -> bool:
-    """Tell whether names are those that :func:`numbered` generates.
-
-    Examples
-    --------
-    >>> is_numbered(["label0", "label1"], "label"), is_numbered(["label1", "sad"], "label")
-    (True, False)
-    """
+    """Tell whether names are those that :func:`numbered` generates."""
     if isinstance(names, NumberedNames) and names.what == what:
         return True
     return all(name == f"{what}{i}" for i, name in enumerate(names))

@@ -33,14 +33,7 @@ Bytes = NDArray[np.uint8]
 
 
 def encode(indicator: Csr) -> tuple[Int, Bytes]:
-    """Return the length of each column, and all gaps as bytes.
-
-    Examples
-    --------
-    >>> lengths, gaps = encode(sparse.csr_array([[1, 0], [0, 0], [1, 1]]))
-    >>> lengths.tolist(), gaps.tolist()
-    ([2, 1], [1, 2, 3])
-    """
+    """Return the length of each column, and all gaps as bytes."""
     columns = sparse.csc_array(indicator)
     columns.sort_indices()
     lengths = np.diff(columns.indptr).astype(np.int64)
@@ -52,15 +45,7 @@ def encode(indicator: Csr) -> tuple[Int, Bytes]:
 
 
 def decode(lengths: Int, stored: Bytes, n_rows: int) -> Csr:
-    """Return the matrix that :func:`encode` was given: float64, canonical CSR.
-
-    Examples
-    --------
-    >>> decode(np.array([2, 1]), np.array([1, 2, 3], dtype=np.uint8), 3).toarray().astype(int)
-    array([[1, 0],
-           [0, 0],
-           [1, 1]])
-    """
+    """Return the matrix that :func:`encode` was given: float64, canonical CSR."""
     gaps = _from_bytes(stored)
     total = np.cumsum(gaps)
     indptr = np.concatenate(([0], np.cumsum(lengths)))
@@ -147,16 +132,7 @@ def unpack(packed: bytes) -> Contents:
 
 
 def load_debtags() -> Dataset:
-    """Return the embedded data set: 30,300 packages, binary words, tags, a split by family.
-
-    Examples
-    --------
-    >>> debtags = load_debtags()
-    >>> debtags.row_names[0], debtags.X.shape[0] == len(debtags.train) + len(debtags.test)
-    ('0ad', True)
-    >>> sorted(debtags.label_names[label] for label in debtags.Y[[0]].indices)[:2]
-    ['game::strategy', 'interface::graphical']
-    """
+    """Return the embedded data set: 30,300 packages, binary words, tags, a split by family."""
     contents = unpack(PATH.read_bytes())
     return Dataset(
         X=contents.X,
@@ -195,17 +171,7 @@ _VERSION = re.compile(r"(?<=[a-z+]{2})[-.]?\d[\d.+]*(?:-\d[\d.]*)*(?:[a-z]{1,3}\
 
 
 def family(package: str) -> str:
-    """Return a package name without language prefixes, role suffixes and versions.
-
-    Examples
-    --------
-    >>> [family(name) for name in ("libfoo1", "libfoo-dev", "libfoo2-doc", "python3-foo", "foo")]
-    ['foo', 'foo', 'foo', 'foo', 'foo']
-    >>> family("libqt5core5a"), family("golang-github-pkg-errors-dev"), family("gcc-12-doc")
-    ('qt5core', 'pkg-errors', 'gcc')
-    >>> family("0ad"), family("0ad-data-common"), family("mp3gain")
-    ('0ad', '0ad', 'mp3gain')
-    """
+    """Return a package name without language prefixes, role suffixes and versions."""
     stem = _PREFIX.sub("", package.lower(), count=1)
     while (shorter := _VERSION.sub("", _SUFFIX.sub("", stem))) != stem:
         stem = shorter
@@ -213,13 +179,7 @@ def family(package: str) -> str:
 
 
 def groups(keys: Sequence[Iterable[Hashable]]) -> list[int]:
-    """Group rows that share a key, directly or through other rows; number a group by its first row.
-
-    Examples
-    --------
-    >>> groups([["a"], ["b"], ["a", "b"], ["c"]])
-    [0, 0, 0, 3]
-    """
+    """Group rows that share a key, directly or through others: each gets its group's first row."""
     parent = list(range(len(keys)))
     seen: dict[Hashable, int] = {}
     for row, own in enumerate(keys):

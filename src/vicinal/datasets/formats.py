@@ -101,10 +101,7 @@ def read_file(
 
 
 def file_format_of(path: FilePath, options: Mapping[str, Any]) -> str:
-    """Return the format to read a file in: the one given, that of its ending, or MEKA's.
-
-    An ARFF file is Mulan's where an XML file of its labels is given or stands beside it.
-    """
+    """Return the format to read a file in: the one given, that of its ending, or MEKA's."""
     given = options.get("file_format")
     if given is not None:
         return check_option("file_format", given, READERS)
@@ -122,6 +119,7 @@ def write_file(
     Parameters
     ----------
     dataset : Dataset
+        The data set to write.
     path : path
         As for :func:`read_file`; ``.arff`` is Mulan's format, ``.meka.arff`` MEKA's. ``.mat`` files
         cannot be written.
@@ -146,13 +144,7 @@ def write_file(
 
 
 def format_of(path: FilePath) -> str:
-    """Return the format of a file by its extension.
-
-    Examples
-    --------
-    >>> format_of("scene-train.arff.gz"), format_of("rcv1sub1.xc.txt.xz")
-    ('mulan', 'xc')
-    """
+    """Return the format of a file by its extension."""
     refuse_archive(path)
     if is_folder(path):
         return "table"

@@ -21,12 +21,6 @@ def zipf_rows(n_rows: int, n_features: int, seed: int, mean_size: float = 42.0) 
 
     A topic shifts the ranks of rare features, so that rows of one topic share features that are
     rare in other rows. Row lengths are log-normal around `mean_size`.
-
-    Examples
-    --------
-    >>> rows = zipf_rows(1000, 5000, seed=1, mean_size=20)
-    >>> rows.shape, 15 < rows.nnz / 1000 < 25
-    ((1000, 5000), True)
     """
     rng = np.random.default_rng(seed)
     weights = (np.arange(1, n_features + 1) + OFFSET) ** -EXPONENT
@@ -52,16 +46,7 @@ def generated_dataset(
     labels_per_row: float,
     seed: int = 1,
 ) -> Dataset:
-    """Return a data set of a given shape whose first rows are the training rows.
-
-    For measuring time and memory only: the labels are independent of the features.
-
-    Examples
-    --------
-    >>> data = generated_dataset(20, 10, 50, 30, features_per_row=5, labels_per_row=2)
-    >>> data.X.shape, data.Y.shape, len(data.test)
-    ((30, 50), (30, 30), 10)
-    """
+    """Return a data set of a given shape whose first rows are the training rows."""
     n_rows = n_train + n_test
     X = zipf_rows(n_rows, n_features, seed, features_per_row)
     Y = zipf_rows(n_rows, n_labels, seed + 1, labels_per_row)

@@ -54,14 +54,7 @@ class _Element(NamedTuple):
 def read_matrices(
     data: bytes, wanted: Collection[str], max_bytes: int, path: FilePath
 ) -> dict[str, Any]:
-    """Return the wanted variables that exist: float64 arrays, or CSC if stored sparse.
-
-    Raises
-    ------
-    DataFormatError
-        The file has another version or is damaged, a wanted variable is not a matrix of real
-        numbers, or variables unpack to more than `max_bytes`.
-    """
+    """Return the wanted variables that exist: float64 arrays, or CSC if stored sparse."""
     order = {b"IM": "<", b"MI": ">"}.get(data[126:HEADER_BYTES])
     if order is None or int(np.frombuffer(data, order + "u2", 1, 124)[0]) != 0x0100:
         got = "another one (7.3 is HDF5)" if data else "an empty file"
@@ -185,14 +178,7 @@ _LAYOUTS = (
 
 
 def read_mat(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Dataset:
-    """Read a MATLAB file. Test rows follow the training rows; the split states which is which.
-
-    Parameters
-    ----------
-    path : path
-    max_bytes : int
-        Maximum size in bytes of the unpacked file and of the unpacked variables in it.
-    """
+    """Read a MATLAB file. Test rows follow the training rows; the split states which is which."""
     data = open_data(path, max_bytes=max_bytes)
     limit = unpacked_limit(path, max_bytes)
     known = {name for *names, _ in _LAYOUTS for name in names}

@@ -112,26 +112,6 @@ def read_mulan(
     Labels have the order of the ARFF file. Features that are mostly zeros are returned as CSR,
     whether their rows are written in dense or sparse notation.
 
-    Parameters
-    ----------
-    arff : path
-        May be compressed.
-    xml : path or None
-        If None, searched in the folder of `arff`: ``some.xml`` for ``some.arff``,
-        ``some-train.arff.gz`` or ``some-test-sparse.arff``, ignoring case.
-    nominal : {"auto", "onehot"}
-        ``"auto"``: attributes such as {0,1} or {NO,YES} become one 0/1 column, and other nominal
-        attributes one column ``name=value`` per value. ``"onehot"``: all become one column per
-        value.
-    drop : collection of str
-        Attributes to omit, such as identifiers.
-    encoding : {"utf-8", "latin-1"}
-        Encoding of the ARFF file.
-    max_bytes : int
-        Maximum size of a file in bytes after unpacking.
-
-    Notes
-    -----
     Memory: the unpacked text, 12 bytes per non-zero value, 8 per label of a row and 16 per row, and
     8 per cell if the features are dense.
     """
@@ -163,13 +143,7 @@ def find_labels_xml(arff: FilePath) -> Path | None:
 
 
 def _candidates(arff: FilePath) -> list[str]:
-    """Return the possible names of the XML file, the most likely first.
-
-    Examples
-    --------
-    >>> _candidates("Some-train-sparse.arff")[::4]
-    ['Some-train-sparse.xml', 'Some-train.xml', 'Some.xml']
-    """
+    """Return the possible names of the XML file, the most likely first."""
     stem = re.sub(r"\.arff$", "", bare_name(arff), flags=re.IGNORECASE)
     stems = [stem]
     while (shorter := _PART.sub("", stems[-1])) != stems[-1]:

@@ -75,17 +75,7 @@ _DAMAGED = (
 def read_npz(
     path: FilePath, *, unlabelled: bool = False, max_bytes: int = DEFAULT_MAX_BYTES
 ) -> Dataset:
-    """Read a NumPy archive, without unpickling anything.
-
-    Parameters
-    ----------
-    path : path
-    unlabelled : bool
-        Whether to accept an archive without labels; the rows then have none.
-    max_bytes : int
-        Maximum size in bytes of the unpacked file and of the unpacked arrays in it; at most
-        :func:`~vicinal.datasets.data_files.unpacked_limit`.
-    """
+    """Read a NumPy archive, without unpickling anything."""
     data = open_data(path, max_bytes=max_bytes)
     arrays = _open_archive(data, path, unpacked_limit(path, max_bytes))
     try:

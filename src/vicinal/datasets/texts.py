@@ -52,6 +52,7 @@ def read_texts(
     Parameters
     ----------
     path : path
+        The file.
     text, row_names, separator, delimiter, encoding, max_bytes
         As for :func:`~vicinal.datasets.tables.table_file.read_table`. A list of tokens is joined by
         blanks.
@@ -90,19 +91,7 @@ def read_texts(
 
 
 def text_blocks(path: FilePath, block_rows: int, *, encoding: str | None = None) -> Iterator[Texts]:
-    r"""Yield the texts of a file that has one per line, some at a time.
-
-    The texts are those of :func:`read_texts`. Memory: one block.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "notes.txt"
-    ...     _ = path.write_text("buy milk\nsleep\nrun\n")
-    ...     [block.texts for block in text_blocks(path, 2)]
-    [['buy milk', 'sleep'], ['run']]
-    """
+    r"""Yield the texts of a file that has one per line, some at a time."""
     file = TableFile(Path(path), str(path), None)
     found = find_encoding(file.pieces, path, encoding)
     with file.open_text(found, None) as lines:
@@ -127,30 +116,7 @@ class WordOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Words:
-    r"""How texts become features.
-
-    Parameters
-    ----------
-    weighting : {"binary", "counts", "tfidf"}
-        ``"tfidf"`` takes document frequencies from all rows, test rows too; use
-        ``vicinal.preprocess`` to fit on training rows only.
-    vocabulary : sequence of str or None
-        The features, in order; other tokens are ignored. By default all that occur, sorted.
-    token_pattern : str
-        Regular expression of a token.
-    lowercase : bool
-        Whether texts are converted to lower case first.
-    min_rows : int
-        Minimum number of rows in which a token must occur.
-    max_features : int or None
-        Maximum number of tokens; the most frequent ones are kept.
-
-    Examples
-    --------
-    >>> words = Words(token_pattern=r"\w+")
-    >>> words.cut("A tree, a house"), words.cut(["A tree"])
-    (['a', 'tree', 'a', 'house'], ['A tree'])
-    """
+    r"""How texts become features."""
 
     weighting: str = "binary"
     vocabulary: Sequence[str] | None = None

@@ -37,19 +37,7 @@ Entry = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The names of labels.
-
-    Parameters
-    ----------
-    names : mapping of str to mapping of str to str
-        For each language the names by identifier; ``""`` is the language of names without one.
-
-    Examples
-    --------
-    >>> found = Vocabulary({"en": {"p1": "house", "p2": "sea"}, "fi": {"p1": "talo"}})
-    >>> found.name("p1", "fi"), found.name("p2", "fi"), found.name("p3") is None
-    ('talo', 'sea', True)
-    """
+    """The names of labels."""
 
     names: Mapping[str, Mapping[str, str]]
 
@@ -106,29 +94,7 @@ class Vocabulary:
 
 
 def read_vocabulary(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Vocabulary:
-    r"""Read the names of labels.
-
-    Parameters
-    ----------
-    path : path
-        ``.tsv`` or ``.csv``: an identifier and a name per line, or a header with ``uri`` and
-        ``label``, ``label_fi`` and so on. ``.json``: an object of names by identifier, or of
-        objects of names by language, or a list of objects with ``uri`` and ``prefLabel``.
-        ``.ttl``, ``.rdf``, ``.nt``: SKOS, by ``rdflib`` (``pip install 'vicinal[vocabularies]'``).
-        All may be compressed.
-    max_bytes : int
-        Maximum size of the file in bytes after unpacking.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "subjects.tsv"
-    ...     _ = path.write_text("<http://example.org/p1>\tcastles\n")
-    ...     read_vocabulary(path).name("http://example.org/p1")
-    'castles'
-    """
+    r"""Read the names of labels."""
     name = bare_name(path).lower()
     ending = next((each for each in ENDINGS if name.endswith(each)), None)
     if ending is None:

@@ -66,23 +66,7 @@ class ArffParts(NamedTuple):
 
 
 class ArffPlan(NamedTuple):
-    """How to parse the values of each attribute.
-
-    Parameters
-    ----------
-    kind : ndarray of uint8, shape (n_attributes,)
-        0 number, 1 nominal, 2 label as number, 3 nominal label, 4 dropped.
-    column : ndarray of int32, shape (n_attributes,)
-        The column of X or Y for a number.
-    value_start : ndarray of int64, shape (n_attributes + 1,)
-        Where an attribute's values start in `values`.
-    values : list of bytes
-        Values of the nominal attributes, sorted within each attribute.
-    value_column : ndarray of int32, shape (n_values,)
-        The column that a value sets to 1; −1 for none.
-    default_column : ndarray of int32, shape (n_attributes,)
-        The column that is 1 if the attribute is absent from a sparse row; −1 for none.
-    """
+    """How to parse the values of each attribute."""
 
     kind: NDArray[np.uint8]
     column: Int32
@@ -133,23 +117,14 @@ def _format_error(error: "ParseError", path: FilePath) -> DataFormatError:
 
 
 def number_texts(values: NDArray[Any]) -> list[str]:
-    """Return each value as text that parses to the same value; whole numbers without a point.
-
-    Examples
-    --------
-    >>> number_texts(np.array([0.1, 2.0, -3.0, 1e300]))
-    ['0.1', '2', '-3', '1e+300']
-    """
+    """Return each value as text that parses to the same value; whole numbers without a point."""
     distinct, place = np.unique(values, return_inverse=True)
     texts = [repr(value).removesuffix(".0") for value in distinct.tolist()]
     return [texts[i] for i in place.tolist()]
 
 
 def sparse_rows(dataset: Dataset) -> Iterator[tuple[list[int], list[int], list[str]]]:
-    """Yield, for each row, label ids, feature ids and the features' values as text.
-
-    Only one row at a time is converted.
-    """
+    """Yield, for each row, label ids, feature ids and the features' values as text."""
     X, Y = dataset.X, dataset.Y
     for row in range(dataset.n_rows):
         labels = Y.indices[Y.indptr[row] : Y.indptr[row + 1]].tolist()
@@ -172,20 +147,6 @@ def read_xc(
 ) -> Dataset:
     """Read a line ``n m L``, then rows ``label,label feature:value …``.
 
-    Parameters
-    ----------
-    path : path
-        May be compressed.
-    labels, features : path or None
-        Files of names; None to search the folder of `path`. If there are none, the names are
-        ``feature0``, … and ``label0``, ….
-    encoding : {"utf-8", "latin-1"}
-        Encoding of the names; the rows are plain ASCII.
-    max_bytes : int
-        Maximum size of a file in bytes after unpacking.
-
-    Notes
-    -----
     Memory: the unpacked text, and at the same time 12 bytes per feature value, 8 per label of a row
     and 16 per row.
     """
@@ -233,11 +194,7 @@ def write_xc(
     labels: FilePath | None = None,
     features: FilePath | None = None,
 ) -> None:
-    """Write rows ``label,label feature:value …``, and the names to two further files.
-
-    Values are written without loss of precision. Row names and the split are not written. `labels`
-    and `features` are the files of names, by default ``…-labels.txt`` and ``…-features.txt``.
-    """
+    """Write rows ``label,label feature:value …``, and the names to two further files."""
     beside = Path(path)
     write_names(labels or beside.with_name(f"{_stem(path)}-labels.txt"), dataset.label_names)
     write_names(features or beside.with_name(f"{_stem(path)}-features.txt"), dataset.feature_names)

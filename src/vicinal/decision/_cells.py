@@ -57,24 +57,12 @@ def joined(*blocks: ScoreCells) -> ScoreCells:
 
 
 def starts(groups: Int) -> Int:
-    """Return where each run of equal numbers starts.
-
-    Examples
-    --------
-    >>> starts(np.array([0, 0, 4, 4, 4]))
-    array([0, 2])
-    """
+    """Return where each run of equal numbers starts."""
     return np.flatnonzero(np.append(True, groups[1:] != groups[:-1])[: len(groups)])
 
 
 def running(counts: Int, first: Int) -> Int:
-    """Return cumulative sums that restart at each index of `first`.
-
-    Examples
-    --------
-    >>> running(np.array([1, 2, 3, 4]), np.array([0, 2]))
-    array([1, 3, 3, 7])
-    """
+    """Return cumulative sums that restart at each index of `first`."""
     sums = np.cumsum(counts)
     lengths = np.diff(np.append(first, len(counts)))
     return sums - np.repeat(sums[first] - counts[first], lengths)
@@ -167,14 +155,7 @@ class _Grouped:
 
 
 def from_entries(rows: Int, labels: Int, shape: tuple[int, int]) -> Csr:
-    """Return the canonical indicator with ones at (rows, labels), none repeated.
-
-    Examples
-    --------
-    >>> from_entries(np.array([1, 0, 1]), np.array([2, 0, 1]), (2, 3)).toarray()
-    array([[1, 0, 0],
-           [0, 1, 1]], dtype=int32)
-    """
+    """Return the canonical indicator with ones at (rows, labels), none repeated."""
     n_rows, n_labels = shape
     cells = rows * np.int64(n_labels) + labels
     if not bool((cells[1:] > cells[:-1]).all()):
@@ -189,14 +170,6 @@ def above_rows(scores: Scores, thresholds: Float) -> Csr:
     """Return the indicator of the scores above the threshold of their row.
 
     Memory: one entry per label chosen, and three per stored score.
-
-    Examples
-    --------
-    >>> stored = sparse.csr_array(np.array([[0.9, 0.0], [0.0, 0.1]]))
-    >>> scores = Scores.sparse(stored, base=np.array([0.2, 0.3]))
-    >>> above_rows(scores, np.array([0.3, 0.15])).toarray()
-    array([[1, 0],
-           [1, 0]], dtype=int32)
     """
     values = scores.values
     if not isinstance(values, sparse.csr_array):
@@ -214,13 +187,6 @@ def above_labels(scores: Scores, thresholds: Float, *, inclusive: bool = False) 
     """Return the indicator of the scores above (or at) the threshold of their label.
 
     Memory: one entry per label chosen, and three per stored score.
-
-    Examples
-    --------
-    >>> scores = Scores.dense(np.array([[0.9, 0.4], [0.2, 0.1]]))
-    >>> above_labels(scores, np.array([0.5, 0.1])).toarray()
-    array([[1, 1],
-           [0, 0]], dtype=int32)
     """
     passes = np.greater_equal if inclusive else np.greater
     values = scores.values
@@ -294,14 +260,6 @@ def sweep_labels(scores: Scores, Y: Csr) -> LabelSweep:
     """Return the candidates of every label.
 
     Cost: one sort of the stored scores. Memory: about 150 bytes per stored score and per label.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1], [0], [1]], dtype=np.int32))
-    >>> sweep = sweep_labels(Scores.dense(np.array([[0.75], [0.5], [0.5]])), Y)
-    >>> sweep.thresholds.round(3), sweep.tp, sweep.predicted
-    (array([0.75 , 0.625, 0.5  ]), array([0, 1, 2]), array([0, 1, 3]))
     """
     return sweep_cells(ScoredTruth(scores, Y).by_label().descending().distinct())
 
@@ -324,25 +282,13 @@ def sweep_cells(cells: ScoreCells) -> LabelSweep:
 
 
 def midway(high: Float, low: Float) -> Float:
-    """Return numbers t with low ≤ t < high, halfway between them if floating point allows.
-
-    Examples
-    --------
-    >>> midway(np.array([1.0, 5e-324]), np.array([0.5, 0.0]))
-    array([0.75, 0.  ])
-    """
+    """Return numbers t with low ≤ t < high, halfway between them if floating point allows."""
     half = low / 2 + high / 2
     return np.where(half < high, half, low)
 
 
 def first_best(groups: Int, quality: Float | Int) -> Int:
-    """Return the index of the first best element of each group; a group is a run of equal numbers.
-
-    Examples
-    --------
-    >>> first_best(np.array([0, 0, 4, 4, 4]), np.array([1, 2, 5, 7, 7]))
-    array([1, 3])
-    """
+    """Return the place of the first best element in each run of equal numbers."""
     first = starts(groups)
     lengths = np.diff(np.append(first, len(groups)))
     best = np.repeat(np.maximum.reduceat(quality, first), lengths)

@@ -29,16 +29,7 @@ UNMERGED = 2**20
 
 
 def pooled(scores: Scores, floor: float = -np.inf) -> tuple[Float, Int]:
-    """Return the distinct scores of at least `floor`, descending, and their numbers of cells.
-
-    Examples
-    --------
-    >>> stored = sparse.csr_array(np.array([[0.5, 0.2], [0.0, 0.5]]))
-    >>> pooled(Scores.sparse(stored))
-    (array([0.5, 0.2, 0. ]), array([2, 1, 1]))
-    >>> pooled(Scores.sparse(stored), floor=0.2)
-    (array([0.5, 0.2]), array([2, 1]))
-    """
+    """Return the distinct scores of at least `floor`, descending, and their numbers of cells."""
     stored = scores.values
     if not isinstance(stored, sparse.csr_array):
         values, counts = np.unique(stored[stored >= floor], return_counts=True)
@@ -56,13 +47,7 @@ def pooled(scores: Scores, floor: float = -np.inf) -> tuple[Float, Int]:
 
 
 def weighted_pooled(scores: Scores, weights: Float, floor: float = -np.inf) -> tuple[Float, Float]:
-    """Return the same where each cell counts by the weight of its row.
-
-    Examples
-    --------
-    >>> weighted_pooled(Scores.dense(np.array([[0.5, 0.2], [0.1, 0.5]])), np.array([3.0, 0.5]))
-    (array([0.5, 0.2, 0.1]), array([3.5, 3. , 0.5]))
-    """
+    """Return the same where each cell counts by the weight of its row."""
     cells = scores.toarray()
     high = cells >= floor
     values, group = np.unique(cells[high], return_inverse=True)
@@ -85,18 +70,8 @@ def _not_stored(scores: Scores, stored: Csr, floor: float) -> tuple[Float, Int]:
 class HighestScores:
     """The highest distinct scores of all cells that `wanted` cells reach, and the next one.
 
-    Notes
-    -----
     Once `wanted` cells have been collected, lower scores are discarded immediately. Memory: about
     50 bytes per wanted cell and per score of :data:`UNMERGED`.
-
-    Examples
-    --------
-    >>> highest = HighestScores(wanted=2)
-    >>> highest.add(Scores.dense(np.array([[0.1, 0.7]])))
-    >>> highest.add(Scores.dense(np.array([[0.3, 0.9]])))
-    >>> highest.merged()
-    (array([0.9, 0.7, 0.3]), array([1, 1, 1]))
     """
 
     def __init__(self, wanted: float) -> None:
@@ -141,18 +116,7 @@ def _merged(parts: list[tuple[Float, Int | Float]]) -> tuple[Float, Int | Float]
 
 
 class CellsAbove:
-    """The number of cells above each of several thresholds.
-
-    `thresholds`: ascending.
-
-    Examples
-    --------
-    >>> above = CellsAbove(np.array([0.0, 0.5]))
-    >>> above.add(Scores.dense(np.array([[0.1, 0.7]])))
-    >>> above.add(Scores.dense(np.array([[0.0, 0.5]])))
-    >>> above.counts
-    array([3, 1])
-    """
+    """The number of cells above each of several thresholds."""
 
     def __init__(self, thresholds: Float) -> None:
         self._thresholds = thresholds

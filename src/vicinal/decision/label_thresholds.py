@@ -106,19 +106,8 @@ class HighestOfLabels:
 
     `wanted`: the number of cells to collect for each label.
 
-    Notes
-    -----
     Once `wanted` cells of a label have been collected, lower scores are discarded immediately.
     Memory: about 100 bytes per wanted cell, per label, and per score of :data:`UNMERGED`.
-
-    Examples
-    --------
-    >>> highest = HighestOfLabels(wanted=np.array([1, 0]))
-    >>> highest.add(Scores.dense(np.array([[0.1, 0.7], [0.5, 0.7]])))
-    >>> highest.add(Scores.dense(np.array([[0.3, 0.2], [0.9, 0.1]])))
-    >>> cells = highest.merged()
-    >>> cells.units, cells.values, cells.false
-    (array([0, 0, 1, 1]), array([0.9, 0.5, 0.7, 0.2]), array([1, 1, 2, 1]))
     """
 
     def __init__(self, wanted: NDArray[np.number]) -> None:

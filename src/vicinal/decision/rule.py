@@ -30,14 +30,7 @@ class FittedDecision(Saveable, Protocol):
 
 
 def is_fitted(rule: object) -> TypeGuard[FittedDecision]:
-    """Tell whether a rule is ready; ``isinstance`` looks at a protocol anew each time.
-
-    Examples
-    --------
-    >>> from vicinal.decision import CardinalityThreshold, Threshold
-    >>> is_fitted(Threshold(0.5)), is_fitted(CardinalityThreshold())
-    (True, False)
-    """
+    """Tell whether a rule is ready; ``isinstance`` looks at a protocol anew each time."""
     return all(hasattr(rule, name) for name in ("decide", "get_state", "from_state"))
 
 
@@ -60,14 +53,6 @@ class Needs(NamedTuple):
     `n_folds`: the number of cross-validation folds for these scores; None for leave-one-out scores.
     `by_blocks`: whether the rule accepts the scores in blocks of rows (``fit_blocks``), so that
     they are never all in memory.
-
-    Examples
-    --------
-    >>> from vicinal.decision import CardinalityThreshold, CrossValidated, NeverEmpty, Threshold
-    >>> needs_of(NeverEmpty(Threshold(0.5))).needs_scores
-    False
-    >>> needs_of(NeverEmpty(CrossValidated(CardinalityThreshold(), n_folds=5))).n_folds
-    5
     """
 
     needs_scores: bool
@@ -119,10 +104,7 @@ def fit_weighted(
 
 
 def fit_blocks(rule: Decision, blocks: Iterable[Scores], Y: Csr) -> FittedDecision:
-    """Fit a rule on scores given in blocks of rows; they are concatenated only if it requires that.
-
-    If the rule needs no scores, the blocks are never computed.
-    """
+    """Fit a rule on scores in blocks of rows, concatenated only if it requires that."""
     if _takes_blocks(rule):
         return rule.fit_blocks(blocks, Y)
     if not needs_of(rule).needs_scores:
@@ -137,6 +119,7 @@ class CrossValidated(SaveableRecord):
     Parameters
     ----------
     rule : Decision
+        The rule to fit on cross-validated scores.
     n_folds : int
         Row i belongs to fold i mod `n_folds`; each fold is scored by the method fitted on the other
         folds. At most the number of rows.

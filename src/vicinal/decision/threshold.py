@@ -26,7 +26,7 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from vicinal._core.arrays import Csr, Float, Int, row_ids
+from vicinal._core.arrays import SMALL_BLOCK_CELLS, Csr, Float, Int, row_ids
 from vicinal._core.checks import check_flag, check_integer, check_real
 from vicinal._core.state import SaveableRecord
 from vicinal.decision._cells import above_labels, above_rows, first_best, from_entries, midway
@@ -41,6 +41,7 @@ class Threshold(SaveableRecord):
     Parameters
     ----------
     value : float
+        The threshold: labels with a higher score are predicted.
     inclusive : bool
         Whether a score equal to `value` is enough.
 
@@ -85,6 +86,7 @@ class LabelThresholds(SaveableRecord):
     Parameters
     ----------
     values : ndarray of float64, shape (L,)
+        One threshold per label.
 
     Examples
     --------
@@ -223,10 +225,6 @@ class RCut(SaveableRecord):
         return TopS((2 * int(Y.nnz) + n_rows) // (2 * n_rows))
 
 
-BLOCK_CELLS = 2**20
-"""Number of cells processed together if labels have different base scores."""
-
-
 @dataclass(frozen=True)
 class MCut(SaveableRecord):
     """Predict the labels above the largest gap in the scores of their row.
@@ -264,7 +262,7 @@ def _thresholds(scores: Scores) -> Float:
         return np.zeros(n_rows)
     if isinstance(scores.values, sparse.csr_array) and np.all(scores.base == scores.base[0]):
         return _above_one_base(scores.values, float(scores.base[0]))
-    rows = max(1, BLOCK_CELLS // n_labels)
+    rows = max(1, SMALL_BLOCK_CELLS // n_labels)
     starts = range(0, n_rows, rows)
     return np.concatenate([_of_full_rows(scores.rows(at, at + rows).toarray()) for at in starts])
 

@@ -163,10 +163,7 @@ def squared_distances(
     QUERIES: tl.constexpr,
     WIDTH: tl.constexpr,
 ) -> None:
-    """Write the squared distances of chosen rows; launch with ``enable_fp_fusion=False``.
-
-    One feature after the other in float64, with each operation rounded separately.
-    """
+    """Write the squared distances of chosen rows; launch with ``enable_fp_fusion=False``."""
     of_query = tl.program_id(0) * QUERIES + tl.arange(0, QUERIES)
     slot = tl.arange(0, WIDTH)
     there = (of_query < n_queries)[:, None] & (slot < width)[None, :]

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from vicinal._core.posterior import likelihood, posterior, prior
+from vicinal._core.posterior import wrong_cells
 from vicinal.errors import InvalidArgumentError
 from vicinal.gpu.products import full_float32, pick_device
 from vicinal.gpu.search import DenseSearch, Graph, as_arrays, on_device
@@ -26,11 +26,7 @@ from vicinal.gpu.search import DenseSearch, Graph, as_arrays, on_device
 
 @dataclass(frozen=True, eq=False)
 class LabelLists:
-    """The labels of the rows on a device.
-
-    `starts`, `lengths`: start and number of the labels of each row.
-    `indices`: the concatenated labels of all rows, ascending within a row.
-    """
+    """The labels of the rows on a device."""
 
     starts: Tensor
     lengths: Tensor
@@ -69,10 +65,7 @@ class LabelLists:
         return rows.repeat_interleave(self.lengths) * self.n_labels + self.indices
 
     def cells_of_neighbors(self, ids: Tensor) -> Tensor:
-        """Return row × labels + label of each label of each neighbour of each row.
-
-        `ids` has shape (n, k), −1 for none.
-        """
+        """Return row × labels + label of each label of each neighbour of each row."""
         rows = torch.arange(len(ids), device=ids.device)[:, None].expand(ids.shape)
         near = ids.reshape(-1)
         lengths = torch.where(near < 0, 0, self.lengths[near])
@@ -87,20 +80,7 @@ class LabelLists:
 
 
 def tally(labels: LabelLists, truth: Tensor, ids: Tensor, width: int) -> Tensor:
-    """Tabulate the votes of neighbours by true value, label and number of votes.
-
-    `truth`: ``labels.cells()``, which does not change with the neighbours.
-    `ids`: neighbours of the same rows.
-    `width`: 1 + the maximum number of votes.
-
-    Returns: the number of rows without, and with, each label that have each number of votes for it.
-
-    Examples
-    --------
-    >>> labels = LabelLists.of(np.array([0, 1, 2, 2]), np.array([0, 0]), 1, torch.device("cpu"))
-    >>> tally(labels, labels.cells(), torch.tensor([[1], [2], [0]]), width=2).tolist()
-    [[[0, 1]], [[1, 1]]]
-    """
+    """Tabulate the votes of neighbours by true value, label and number of votes."""
     cells, votes = _counted(labels.cells_of_neighbors(ids).sort().values)
     carries = _contains(truth, cells)
     n_labels = labels.n_labels
@@ -146,8 +126,11 @@ class ProjectionLoss:
     indptr, indices : ndarray of int
         The labels of row i, ascending: ``indices[indptr[i]:indptr[i + 1]]``.
     n_labels : int
+        Number of labels.
     k : int
+        Number of neighbours.
     smoothing : float
+        Smoothing s of ML-kNN.
     device : str or None
         None for CUDA if available, otherwise the CPU.
 
@@ -235,38 +218,12 @@ def sparse_rows(
     return matrix.to(pick_device(device)).coalesce()
 
 
-def wrong_cells(with_label: Int, without_label: Int, smoothing: float, k: int) -> int:
-    """Count the cells that ML-kNN gets wrong, from its tables of shape (n_labels, width).
-
-    Examples
-    --------
-    A vote for the label predicts it, which is wrong in one of four cases:
-
-    >>> wrong_cells(np.array([[0, 2]]), np.array([[1, 1]]), 0.0, k=1)
-    1
-    """
-    n_with = with_label.sum(axis=1, keepdims=True)
-    n_without = without_label.sum(axis=1, keepdims=True)
-    chances = prior(n_with, n_with + n_without, smoothing)
-    r = posterior(
-        chances,
-        likelihood(with_label, n_with, smoothing, n_outcomes=k + 1),
-        likelihood(without_label, n_without, smoothing, n_outcomes=k + 1),
-    )
-    return int(with_label[r < 0.5].sum() + without_label[r >= 0.5].sum())
-
-
 def spd_inverse(
     S: NDArray[np.floating[Any]], alpha: float, device: str | None = None
 ) -> NDArray[np.floating[Any]]:
     """Return (S + alpha I)⁻¹ in the number type of `S`.
 
     Device memory: two matrices of that size.
-
-    Examples
-    --------
-    >>> spd_inverse(np.array([[3.0]]), 1.0, "cpu")
-    array([[0.25]])
     """
     M = torch.as_tensor(S).to(pick_device(device), copy=True)
     M.diagonal().add_(alpha)

@@ -44,11 +44,7 @@ FLOAT16_ROOM = 2.0**15
 
 @dataclass(frozen=True, eq=False)
 class GpuRows:
-    """Rows ready for products.
-
-    `sizes`, `biases`: the factor of the error bound, and the term subtracted from a product.
-    `scale`: a power of two.
-    """
+    """Rows ready for products."""
 
     rows: Tensor
     sizes: Tensor
@@ -206,13 +202,7 @@ def pick_device(device: str | torch.device | None = None) -> torch.device:
 
 
 def cells_at_once(device: torch.device) -> int:
-    """Return the maximum size of a chunk: 2 GiB of float32 on a GPU, 32 MiB on the CPU.
-
-    Examples
-    --------
-    >>> cells_at_once(torch.device("cpu"))
-    8388608
-    """
+    """Return the maximum size of a chunk: 2 GiB of float32 on a GPU, 32 MiB on the CPU."""
     return 2**29 if device.type == "cuda" else 2**23
 
 
@@ -240,10 +230,7 @@ class PossibleNeighbors(NamedTuple):
     outside: Tensor
 
     def certain(self, real: Tensor, k: int) -> Tensor:
-        """Return for which queries the k nearest are certain; `real` marks actual candidates.
-
-        They are certain if k candidates are above all other rows, or if there are no other rows.
-        """
+        """Return for which queries the k nearest are certain; `real` marks actual candidates."""
         above = real & (self.low > self.outside[:, None])
         return (above.sum(dim=1) >= k) | self.outside.isneginf()
 

@@ -85,13 +85,7 @@ class Pairs:
 
 
 def depth(rows: Tensor) -> int:
-    """Return the padded number of features: a power of two up to 128, then a multiple of 64.
-
-    Examples
-    --------
-    >>> [depth(torch.zeros(0, d)) for d in (3, 65, 200)]
-    [16, 128, 256]
-    """
+    """Return the padded number of features: a power of two up to 128, then a multiple of 64."""
     d = int(rows.shape[1])
     return max(16, 1 << (d - 1).bit_length()) if d <= 128 else -(-d // 64) * 64
 
@@ -210,13 +204,7 @@ def squared_distances(X: Tensor, Q: Tensor, ids: Tensor) -> Tensor:
 
 
 def room_for(k: int) -> int:
-    """Return how many rows are kept per query: about twice the number expected to pass.
-
-    Examples
-    --------
-    >>> room_for(5), room_for(30)
-    (256, 512)
-    """
+    """Return how many rows are kept per query: about twice the number expected to pass."""
     return max(256, 1 << (2 * STRIDE * (k + 1) - 1).bit_length())
 
 
@@ -252,17 +240,7 @@ def _grid(n_queries: int, n_tiles: int) -> tuple[tuple[int, int], int]:
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """The sort keys of rows (smaller is nearer); NaN exactly for rows that are not candidates.
-
-    `distance`: a distance that the compiled core also supports.
-
-    Examples
-    --------
-    >>> from vicinal.distances import EUCLIDEAN
-    >>> X = torch.tensor([[0.0, 0.0], [3.0, 4.0]])
-    >>> Definition(X, EUCLIDEAN).chosen(X[:1], torch.tensor([[1, 0, -1]]))
-    tensor([[25.,  0., nan]], dtype=torch.float64)
-    """
+    """The sort keys of rows (smaller is nearer); NaN exactly for rows that are not candidates."""
 
     X: Tensor
     distance: Distance
@@ -294,13 +272,7 @@ class Definition:
 
 
 def nearest(keys: Tensor, ids: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return the first k of `ids` by (key, id), and their keys; NaN keys and id −1 at the end.
-
-    Examples
-    --------
-    >>> nearest(torch.tensor([[2.0, 1.0, torch.nan, 1.0]]), torch.tensor([[0, 5, 1, 3]]), 4)
-    (tensor([[ 3,  5,  0, -1]]), tensor([[1., 1., 2., nan]]))
-    """
+    """Return the first k of `ids` by (key, id), and their keys; NaN keys and id −1 at the end."""
     ids, place = ids.sort(dim=1)
     keys, order = keys.gather(1, place).sort(dim=1, stable=True)  # NaN comes last
     ids = ids.gather(1, order)[:, :k].masked_fill(keys[:, :k].isnan(), -1)
@@ -342,13 +314,7 @@ def _norms(rows: Tensor, distance: Distance) -> Tensor:
 
 
 def square_roots(values: Tensor) -> Tensor:
-    """Return correctly rounded square roots; PyTorch's may be wrong in the last bit on the CPU.
-
-    Examples
-    --------
-    >>> square_roots(torch.tensor([0.5, 4.0], dtype=torch.float64)).tolist()
-    [0.7071067811865476, 2.0]
-    """
+    """Return correctly rounded square roots; PyTorch's may be wrong in the last bit on the CPU."""
     if values.device.type == "cpu":
         return torch.from_numpy(np.sqrt(values.numpy()))
     return values.sqrt()
@@ -512,13 +478,7 @@ class DenseSearch:
 
 
 def list_width(k: int) -> int:
-    """Return the initial number of candidates per query.
-
-    Examples
-    --------
-    >>> list_width(5), list_width(30)
-    (16, 48)
-    """
+    """Return the initial number of candidates per query."""
     return -(-(k + max(10, k // 2)) // 16) * 16
 
 
@@ -539,7 +499,9 @@ def dense_graph(
         If `Q` is omitted, the queries are the rows of `X`, and each row is excluded from its own
         neighbours.
     k : int
+        Number of neighbours.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     device : str or None
         None for CUDA if available, otherwise the CPU.
     fused : bool or None

@@ -15,7 +15,7 @@ from vicinal.index.inverted import InvertedIndex
 from vicinal.index.protocol import Index, MutableIndex
 from vicinal.index.reference import ReferenceIndex
 from vicinal.index.segmented import SegmentedAlgorithm, SegmentedIndex
-from vicinal.index.training_rows import TrainingRows
+from vicinal.index.training_rows import TrainingRows as TrainingRows
 
 __all__ = [
     "ApproximateIndex",
@@ -26,7 +26,6 @@ __all__ = [
     "ReferenceIndex",
     "SegmentedAlgorithm",
     "SegmentedIndex",
-    "TrainingRows",
     "algorithm_names",
     "build_index",
     "register_index",

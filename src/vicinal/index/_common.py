@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._core.arrays import Features, Float, Int, Int32
+from vicinal._core.arrays import BLOCK_CELLS, Features, Float, Int, Int32
 from vicinal._core.checks import check_option
 from vicinal._native import simd_levels
 from vicinal.errors import InvalidArgumentError, warn_user
@@ -24,13 +24,7 @@ MOST_IDS = 2**31 - 1
 
 
 def mark_removed(removed: NDArray[np.uint8], places: Int, n_rows: int) -> NDArray[np.uint8]:
-    """Return a copy of the marks of `n_rows` rows, with 1 at `places`.
-
-    Examples
-    --------
-    >>> mark_removed(np.zeros(0, dtype=np.uint8), np.array([1]), 3)
-    array([0, 1, 0], dtype=uint8)
-    """
+    """Return a copy of the marks of `n_rows` rows, with 1 at `places`."""
     marks = removed.copy() if len(removed) else np.zeros(n_rows, dtype=np.uint8)
     marks[places] = 1
     return marks
@@ -42,28 +36,13 @@ def should_compact(removed: NDArray[np.uint8]) -> bool:
 
 
 def check_room_for_ids(n_ids: int, n_more: int) -> None:
-    """Raise if the new ids would not fit in an int32.
-
-    Examples
-    --------
-    >>> check_room_for_ids(5, 2**31)
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: rows: expected fewer than 2^31 - 1 row ids in all,
-    got 2147483653
-    """
+    """Raise if the new ids would not fit in an int32."""
     if n_ids + n_more >= MOST_IDS:
         raise InvalidArgumentError("rows", "fewer than 2^31 - 1 row ids in all", n_ids + n_more)
 
 
 def places_of(wanted: Int, ids: Int32 | None) -> Int:
-    """Return the places of those ids in `wanted` that still exist.
-
-    Examples
-    --------
-    >>> places_of(np.array([7, 3, 4]), np.array([1, 3, 7], dtype=np.int32))
-    array([2, 1])
-    """
+    """Return the places of those ids in `wanted` that still exist."""
     if ids is None:
         return wanted
     place = np.searchsorted(ids, wanted)
@@ -74,13 +53,7 @@ def places_of(wanted: Int, ids: Int32 | None) -> Int:
 
 
 def ids_at(places: Int32, ids: Int32 | None) -> Int32:
-    """Return the ids of rows at `places`, −1 where there is none.
-
-    Examples
-    --------
-    >>> ids_at(np.array([[1, -1]], dtype=np.int32), np.array([4, 9], dtype=np.int32))
-    array([[ 9, -1]], dtype=int32)
-    """
+    """Return the ids of rows at `places`, −1 where there is none."""
     if ids is None or not len(ids):
         return places
     found: Int32 = np.where(places < 0, np.int32(-1), ids[places])
@@ -147,10 +120,7 @@ class RowParts(ABC, Generic[Part]):
         return np.concatenate([np.zeros(0, dtype=np.int32), *(part.ids for part in self.parts)])
 
     def ids_at(self, places: Int32) -> Int32:
-        """Return the ids of the rows at `places`, −1 where there is none.
-
-        For few places the parts are looked up one by one, without an array of all ids.
-        """
+        """Return the ids of the rows at `places`, −1 where there is none."""
         if self.count == self.n_ids:
             return places
         if places.size > self.count // 16:
@@ -171,23 +141,14 @@ class RowParts(ABC, Generic[Part]):
         return np.concatenate([np.zeros(0, dtype=np.int64), *places])
 
 
-CELLS = 2**22
-"""Maximum number of cells of a dense chunk: 32 MiB of float64."""
-
 ROWS = 2**16
 """Maximum number of rows of a chunk."""
 
 
 def row_chunks(queries: Features) -> Iterator[tuple[int, int]]:
-    """Cut rows into (start, stop) of at most :data:`ROWS` rows and :data:`CELLS` cells if dense.
-
-    Examples
-    --------
-    >>> list(row_chunks(np.zeros((5, 2**21))))
-    [(0, 2), (2, 4), (4, 5)]
-    """
+    """Cut rows into (start, stop) of at most :data:`ROWS` rows or, if dense, one block of cells."""
     n_rows, n_columns = queries.shape
-    step = ROWS if sparse.issparse(queries) else min(ROWS, max(1, CELLS // max(1, n_columns)))
+    step = ROWS if sparse.issparse(queries) else min(ROWS, max(1, BLOCK_CELLS // max(1, n_columns)))
     for start in range(0, n_rows, step):
         yield start, min(start + step, n_rows)
 
@@ -207,23 +168,12 @@ def graph_width(k: int, n_rows: int) -> int:
 
     It is `k`. If `k` exceeds the number of rows, the additional columns are only padding, and
     columns beyond :data:`WIDEST_PADDING` are omitted, so that a huge `k` costs nothing.
-
-    Examples
-    --------
-    >>> graph_width(5, 3), graph_width(10**9, 3), graph_width(10**9, 2000)
-    (5, 1024, 2000)
     """
     return min(k, max(n_rows, WIDEST_PADDING))
 
 
 def simd_level(asked: str | None) -> str:
-    """Return the requested level, or that of ``VICINAL_SIMD``, or the best available.
-
-    Examples
-    --------
-    >>> simd_level("plain")
-    'plain'
-    """
+    """Return the requested level, or that of ``VICINAL_SIMD``, or the best available."""
     level = os.environ.get("VICINAL_SIMD", "auto") if asked is None else asked
     return check_option("simd", level, ("auto", *simd_levels()))
 
@@ -236,18 +186,6 @@ def chosen_backend(backend: object, device: str | None) -> str:
 
     The fallback is ``"numpy"``, the compiled core, which is faster on the CPU; a warning is issued.
     A named device (``"cpu"``, ``"cuda:1"``) is used, or an error is raised.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyTorch is requested but not installed.
-
-    Examples
-    --------
-    >>> chosen_backend("numpy", None)
-    'numpy'
-    >>> chosen_backend("torch", "cpu")
-    'torch'
     """
     name = check_option("backend", backend, BACKENDS)
     if name == "numpy":

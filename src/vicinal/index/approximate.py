@@ -6,54 +6,40 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vicinal._core.arrays import Csr, Features, Float, Int, Int32, row_ids
-from vicinal._core.checks import check_integer, check_real
-from vicinal._core.validation import as_csr, check_features
+from vicinal._core.arrays import Features, Float, Int, Int32
+from vicinal._core.checks import check_integer
+from vicinal._core.validation import check_features
 from vicinal.distances import Distance, get_distance
 from vicinal.errors import InvalidArgumentError, MissingExtraError
 from vicinal.graph import NeighborGraph
 from vicinal.index._common import as_dense, graph_width, row_chunks
 from vicinal.index.dense import DenseIndex
-from vicinal.index.inverted import InvertedIndex
-from vicinal.index.protocol import Index
 
 SAMPLE = 200
 """Maximum number of queries used to measure recall."""
 
 
 class ApproximateIndex:
-    """Approximate nearest neighbours.
+    """Approximate nearest neighbours of dense rows: the small-world graph (HNSW) of faiss.
 
-    Sparse rows are searched with only the heaviest features of each query, those that make up
-    `keep` of its squared length. Dense rows are searched through the small-world graph (HNSW) of
-    faiss, from the extra ``approx``. Candidates are compared in full and sorted, so that values and
-    order are exact, but neighbours may be missing. For sparse rows and queries with few features,
-    the exact index is as fast.
+    Needs the extra ``approx``. Candidates are compared in full and sorted, so that values and order
+    are exact, but neighbours may be missing.
 
     Parameters
     ----------
-    X : ndarray or sparse array, shape (n, m)
+    X : ndarray, shape (n, m)
+        Sparse rows are refused: their exact index is faster than an approximate one was.
     metric : {"cosine", "dot", "euclidean"}
-        Sparse rows: cosine and dot product only.
-    keep : float
-        Share of a sparse query's squared length that is searched, from 0 to 1 (all: exact).
+        Distance or similarity by which neighbours are found.
     oversample : int
         Number of candidates compared per requested neighbour.
     n_jobs : int or None
+        Number of threads; None uses all available ones.
 
     Attributes
     ----------
     recall_ : float or None
         Share of the exact neighbours found, over a sample of the last queries.
-
-    Examples
-    --------
-    >>> X = sparse.csr_array(np.array([[3.0, 1.0, 0.0], [3.0, 0.0, 1.0], [0.0, 1.0, 1.0]]))
-    >>> index = ApproximateIndex(X, "cosine", keep=0.8)
-    >>> index.query(X[[0]], 2).ids
-    array([[0, 1]], dtype=int32)
-    >>> index.recall_
-    1.0
     """
 
     def __init__(
@@ -61,21 +47,19 @@ class ApproximateIndex:
         X: object,
         metric: str = "cosine",
         *,
-        keep: float = 0.8,
         oversample: int = 4,
         n_jobs: int | None = None,
     ) -> None:
         self._distance = get_distance(metric)
-        self.keep = check_real("keep", keep, 0.0, 1.0)
         self.oversample = check_integer("oversample", oversample, low=1)
         self.recall_: float | None = None
-        self._rows: Features = check_features(X)
-        if sparse.issparse(self._rows) and not self._distance.is_similarity:
-            raise InvalidArgumentError("metric", "'cosine' or 'dot' for sparse rows", repr(metric))
+        rows = check_features(X)
+        if isinstance(rows, sparse.csr_array):
+            raise InvalidArgumentError("X", "dense rows (sparse: algorithm='inverted')", "sparse")
+        self._rows = rows
         self._distance.native()
-        kind = InvertedIndex if sparse.issparse(self._rows) else DenseIndex
-        self._exact: Index = kind(self._rows, self.metric, n_jobs=n_jobs)
-        self._small_world = None if sparse.issparse(self._rows) else self._linked()
+        self._exact = DenseIndex(rows, self.metric, n_jobs=n_jobs)
+        self._small_world = self._linked()
 
     @property
     def metric(self) -> str:
@@ -95,8 +79,6 @@ class ApproximateIndex:
     @property
     def nbytes(self) -> int:
         """Memory in bytes: the exact index, and the small-world graph with its float32 rows."""
-        if self._small_world is None:
-            return self._exact.nbytes
         links = 2 * 32 * 4 * self.n_rows
         return self._exact.nbytes + 4 * self.n_rows * self.n_features + links
 
@@ -142,8 +124,6 @@ class ApproximateIndex:
     def _candidates(self, queries: Features, width: int) -> Int32:
         if width == 0:
             return np.empty((queries.shape[0], 0), dtype=np.int32)
-        if self._small_world is None:
-            return self._exact.query(_heaviest(as_csr(queries), self.keep), width).ids
         _, ids = self._small_world.search(self._placed(queries), width)
         return np.asarray(ids, dtype=np.int32)
 
@@ -184,22 +164,6 @@ class ApproximateIndex:
         return np.ascontiguousarray(dense, dtype=np.float32)
 
 
-def _heaviest(queries: Csr, keep: float) -> Csr:
-    """Keep the fewest largest values of each row that make up `keep` of its squared length."""
-    squares = queries.data.astype(np.float64) ** 2
-    row_of = row_ids(queries)
-    order = np.lexsort((-squares, row_of))
-    total = np.bincount(row_of, weights=squares, minlength=queries.shape[0])
-    before = np.cumsum(squares[order]) - squares[order]
-    before -= np.repeat(np.append(0.0, np.cumsum(total))[:-1], np.diff(queries.indptr))
-    kept = np.zeros(queries.nnz, dtype=np.bool_)
-    kept[order] = before < keep * total[row_of[order]]
-    pruned = queries.copy()
-    pruned.data = np.where(kept, queries.data, 0)
-    pruned.eliminate_zeros()
-    return pruned
-
-
 def _recall(exact: Int32, near: Int32) -> float:
     """Return the share of the exact neighbours that were found; 1 if there are none."""
     if not exact.size:
@@ -210,14 +174,10 @@ def _recall(exact: Int32, near: Int32) -> float:
 
 def _keys(queries: Features, rows: Features, distance: Distance) -> Float:
     """Compare query i with row i."""
-    if isinstance(rows, sparse.csr_array):
-        a, b = as_csr(queries).astype(np.float64), rows.astype(np.float64)
-        dots, squares = _sums(a.multiply(b)), _sums(a.multiply(a)) * _sums(b.multiply(b))
-    else:
-        left, right = as_dense(queries), as_dense(rows)
-        if not distance.is_similarity:
-            return _dots(left - right, left - right)
-        dots, squares = _dots(left, right), _dots(left, left) * _dots(right, right)
+    left, right = as_dense(queries), as_dense(rows)
+    if not distance.is_similarity:
+        return _dots(left - right, left - right)
+    dots, squares = _dots(left, right), _dots(left, left) * _dots(right, right)
     if not distance.is_normalized:
         return -dots
     return -dots / np.sqrt(np.where(squares == 0, 1.0, squares))
@@ -226,7 +186,3 @@ def _keys(queries: Features, rows: Features, distance: Distance) -> Float:
 def _dots(a: Float, b: Float) -> Float:
     dots: Float = np.einsum("ij,ij->i", a, b)
     return dots
-
-
-def _sums(matrix: Any) -> Float:
-    return np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()

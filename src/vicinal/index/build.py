@@ -18,10 +18,7 @@ from vicinal.index.segmented import SegmentedAlgorithm
 
 
 def exact_index(X: object, metric: str, n_jobs: int | None = None) -> Index:
-    """Return an exact index over the rows of `X`: inverted if `X` is sparse, otherwise dense.
-
-    A distance that the compiled core does not support is searched by its definition.
-    """
+    """Return an exact index over the rows of `X`: inverted if `X` is sparse, otherwise dense."""
     if get_distance(metric).native_code is None:
         return ReferenceIndex(X, metric)
     if sparse.issparse(X):
@@ -61,17 +58,7 @@ def algorithm_names() -> tuple[str, ...]:
 
 
 def index_factory(algorithm: object) -> IndexFactory:
-    """Return the factory for ``algorithm=``, given a registered name or a factory.
-
-    Examples
-    --------
-    >>> index_factory("ball_tree")
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: algorithm: expected one of 'auto', 'inverted',
-    'dense', 'approximate', 'reference', 'segmented' or a factory (X, metric, n_jobs) -> Index, got
-    'ball_tree'
-    """
+    """Return the factory for ``algorithm=``, given a registered name or a factory."""
     if isinstance(algorithm, str) and algorithm in _FACTORIES:
         factory = _FACTORIES[algorithm]
         return factory if algorithm in _OURS else _checked(factory)
@@ -84,13 +71,7 @@ def index_factory(algorithm: object) -> IndexFactory:
 
 
 def algorithm_name(algorithm: object) -> str:
-    """Return the name that represents ``algorithm=`` in a saved model.
-
-    Raises
-    ------
-    InvalidArgumentError
-        For a factory without a registered name, because code is never saved.
-    """
+    """Return the name that represents ``algorithm=`` in a saved model."""
     for name, factory in _FACTORIES.items():
         if algorithm == name or algorithm is factory:
             return name
@@ -111,9 +92,11 @@ def build_index(
     Parameters
     ----------
     X : ndarray or sparse array, shape (n, m)
+        Rows to search.
     metric : str
         Name of a distance (:mod:`vicinal.distances`).
     n_jobs : int or None
+        Number of threads; None uses all available ones.
     algorithm : str or callable
         ``"auto"`` for an exact index (inverted if `X` is sparse, otherwise dense), another
         registered name, or a factory ``(X, metric, n_jobs) -> Index``.

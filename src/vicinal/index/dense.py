@@ -62,11 +62,7 @@ HEADROOM = 2.0**10
 
 @dataclass(frozen=True, eq=False)
 class RoundedRows:
-    """Rows ready for products.
-
-    `sizes`, `biases`: the factor of the error bound, and the term subtracted from a product.
-    `scale`: a power of two.
-    """
+    """Rows ready for products."""
 
     rows: Single
     sizes: Single
@@ -226,10 +222,7 @@ class DenseRoom:
         return own + self.norms.nbytes + (0 if self.prepared is None else self.prepared.nbytes)
 
     def takes(self, fresh: NDArray[Any], first: int) -> bool:
-        """Tell whether rows can be written from `first` on, exactly and with the same bounds.
-
-        They cannot if another version has already written there.
-        """
+        """Tell whether rows can be written from `first` on, exactly and with the same bounds."""
         fits = first == self.used and first + len(fresh) <= len(self.values)
         same = np.result_type(self.values, fresh) == self.values.dtype
         return fits and same and (self.prepared is None or self.prepared.takes(fresh))

@@ -49,14 +49,8 @@ class Build:
 class Segment:
     """Rows with ascending ids.
 
-    Parameters
-    ----------
-    rows : csr_array
-    ids : ndarray of int32
-        One per row, ascending.
-    removed : ndarray of uint8
-        1 for a removed row; empty if none has been removed.
-    native : compiled index over `rows`
+    `ids`: one per row, ascending.
+    `removed`: 1 for a removed row; empty if none has been removed.
     """
 
     rows: Csr
@@ -128,17 +122,6 @@ class Segment:
             batch,
         )
 
-    def search_self(
-        self, found: tuple[Int32, Float], first: int, n_rows: int, n_threads: int, batch: int
-    ) -> bool:
-        """Find the neighbours of this segment's rows within it, each pair being scored once.
-
-        `found` must be empty. Returns False, having found nothing, where :meth:`search` would cost
-        less: with binary rows, with fewer rows than ten tiles (2,048 to 8,192 rows each), with a
-        `k` above an eighth of a tile, where many rows have few or many equally near neighbours.
-        """
-        return self.native.search_self(self.removed, first, n_rows, *found, n_threads, batch)
-
 
 FEWEST_ROWS = 64
 """Segments of up to this many rows are merged with the next rows that are added, because building
@@ -149,12 +132,8 @@ them again costs less than searching them separately."""
 class SparseRows(RowParts[Segment]):
     """An immutable version of the rows; changes create a new version, so running searches are safe.
 
-    Parameters
-    ----------
-    segments : tuple of Segment
-        At least one.
-    n_ids : int
-        Number of ids assigned so far.
+    `segments`: at least one.
+    `n_ids`: number of ids assigned so far.
     """
 
     segments: tuple[Segment, ...]
@@ -254,8 +233,8 @@ class InvertedIndex:
     Notes
     -----
     Memory: at most 16 bytes per entry of `X` in addition to `X` itself, 42 per feature that occurs
-    and 24 per row; while searching, 64 or 128 kilobytes per thread for each query of a batch, and
-    at most 512 per thread; :meth:`query_self` of many rows takes 16 k + 524 bytes per row instead.
+    and 36 per row. While searching, each thread takes 128 kilobytes, 2 bytes per weighted row, and
+    a few kilobytes per query of a batch.
     Removed rows are kept until a segment has lost more than
     :data:`~vicinal.index._common.COMPACT_SHARE` of its rows, or until :meth:`compact`.
 
@@ -277,7 +256,7 @@ class InvertedIndex:
         *,
         n_jobs: int | None = None,
         block_rows: int = 65_536,
-        batch_queries: int = 32,
+        batch_queries: int = 64,
         simd: str | None = None,
         patterns: bool = True,
     ) -> None:
@@ -396,8 +375,7 @@ class InvertedIndex:
     ) -> tuple[Int32, Float]:
         """Search all segments in turn; `own` is the number of the segment the queries are, if any.
 
-        A row is not its own neighbour. Within its own segment the rows are searched together where
-        that costs less.
+        A row is not its own neighbour.
         """
         width = graph_width(k, rows.n_ids)
         places = np.full((queries.shape[0], width), -1, dtype=np.int32)
@@ -406,9 +384,7 @@ class InvertedIndex:
         options = rows.count, self._threads, self.batch_queries
         first_own = 0
         if own is not None:
-            first_own, segment = segments[own]
-            if segment.search_self((places, values), first_own, *options):
-                del segments[own]
+            first_own = segments[own][0]
         for start, stop in row_chunks(queries):
             chunk = as_csr(queries if stop - start == len(places) else queries[start:stop])
             excluded = np.arange(first_own + start, first_own + stop, dtype=np.int32)

@@ -23,6 +23,7 @@ class ReferenceIndex:
     Parameters
     ----------
     X : ndarray or sparse array, shape (n, m)
+        Rows to search.
     metric : str
         Any name in :mod:`vicinal.distances`.
 
@@ -84,16 +85,7 @@ class ReferenceIndex:
 
 
 def reference_query(X: object, Q: object, k: int, metric: str = "euclidean") -> NeighborGraph:
-    """Return the k nearest rows of `X` for each row of `Q`.
-
-    Examples
-    --------
-    >>> graph = reference_query([[1.0, 0.0], [3.0, 4.0], [0.0, 2.0]], [[1.0, 0.0]], 3, "cosine")
-    >>> graph.ids
-    array([[ 0,  1, -1]], dtype=int32)
-    >>> graph.similarity
-    array([[1. , 0.6, 0. ]])
-    """
+    """Return the k nearest rows of `X` for each row of `Q`."""
     return ReferenceIndex(X, metric).query(Q, k)
 
 

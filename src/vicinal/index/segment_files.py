@@ -130,10 +130,7 @@ def are_same_rows(X: Features, mapped: Csr) -> bool:
 
 
 def _small(starts: Int) -> NDArray[Any]:
-    """Return row starts in the type that SciPy requires for int32 column ids: int32 if they fit.
-
-    Read-only, so that a model does not copy mapped rows.
-    """
+    """Return row starts in the type that SciPy requires for int32 column ids: int32 if they fit."""
     small = starts.astype(np.int32) if starts[-1] < 2**31 else starts
     small.flags.writeable = False
     return small
@@ -145,10 +142,7 @@ FEWEST_ENTRIES = 2**20
 
 @dataclass(frozen=True)
 class PostingsWriter:
-    """How the postings of a new run are written.
-
-    `range_entries`: most entries whose postings are built at a time, by each thread.
-    """
+    """How the postings of a new run are written."""
 
     build: Build
     range_entries: int
@@ -216,10 +210,7 @@ class StoredPostings:
 
 
 def search_ranges(run: RowRun, entries: int) -> Iterator[tuple[int, int]]:
-    """Yield which rows are searched together: those whose postings are stored together, if any.
-
-    Without stored postings, rows of at most so many entries.
-    """
+    """Yield which rows are searched together: those whose postings are stored together, if any."""
     if run.postings:
         yield from ((each.start, each.stop) for each in run.postings)
     else:
@@ -308,10 +299,7 @@ class RunWriter:
 def write_run(
     folder: Path, blocks: Iterable[tuple[Csr, Int32]], dtype: "np.dtype[Any] | None" = None
 ) -> dict[str, Any]:
-    """Write blocks of rows and ids as one run and return its manifest entry.
-
-    `dtype` is the type of the values; None for that of the first block.
-    """
+    """Write blocks of rows and ids as one run and return its manifest entry."""
     writer = RunWriter(folder, dtype)
     try:
         for rows, ids in blocks:
@@ -566,10 +554,7 @@ def check_folder(folder: Path) -> None:
 
 
 def remove_unlisted(folder: Path, manifest: Manifest) -> None:
-    """Delete runs that the manifest does not list: merged runs, and those of killed writers.
-
-    Readers that have them mapped are not affected. The caller must hold the lock.
-    """
+    """Delete runs that the manifest does not list: merged runs, and those of killed writers."""
     listed = {run["name"] for run in manifest.runs}
     listed |= {run["removed"]["file"] for run in manifest.runs if run["removed"]}
     for file in list(folder.iterdir()):

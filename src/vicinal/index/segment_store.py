@@ -210,13 +210,7 @@ MERGED = 8
 
 
 def level(n_rows: int) -> int:
-    """Return the level of a run; runs of the next level are eight times as large.
-
-    Examples
-    --------
-    >>> [level(n) for n in (1, 7, 8, 63, 64, 512)]
-    [0, 0, 1, 1, 2, 3]
-    """
+    """Return the level of a run; runs of the next level are eight times as large."""
     return (max(n_rows, 1).bit_length() - 1) // (MERGED.bit_length() - 1)
 
 
@@ -226,13 +220,6 @@ def tail_to_merge(sizes: Sequence[int]) -> int:
     Only consecutive runs are merged, so that ids ascend from run to run. Once there are
     :data:`MERGED` runs of one level, they are merged together with all preceding runs whose level
     is no higher than that of the merged rows.
-
-    Examples
-    --------
-    >>> tail_to_merge([100_000] + [10] * 7), tail_to_merge([100_000] + [10] * 8)
-    (0, 8)
-    >>> tail_to_merge([70] * 7 + [10] * 8)
-    15
     """
     merged = 0
     while True:

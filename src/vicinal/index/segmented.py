@@ -150,11 +150,7 @@ class PostingsCache:
 
 @dataclass(frozen=True, eq=False)
 class RunVersion(RowParts[RowRun]):
-    """An immutable version of the runs; changes create a new version, so running searches are safe.
-
-    `n_ids`: number of ids assigned so far.
-    `range_entries`: maximum number of entries in a range of rows.
-    """
+    """An immutable version of the runs, so that changes do not disturb running searches."""
 
     runs: tuple[RowRun, ...]
     n_ids: int
@@ -297,6 +293,7 @@ class SegmentedIndex:
     X : sparse array, shape (n, m)
         Kept by reference; mapped arrays stay mapped. A dense array is converted.
     metric : {"cosine", "dot", "euclidean"}
+        Distance or similarity by which neighbours are found.
     max_memory : int or None
         Bytes of postings to keep or to build at a time; None for :data:`DEFAULT_MEMORY`.
     n_jobs : int or None
@@ -388,9 +385,11 @@ class SegmentedIndex:
         Parameters
         ----------
         folder : path
+            The folder of the index.
         max_memory : int or None
             None for the limit that was given to :meth:`build`.
         n_jobs : int or None
+            Number of threads; None uses all available ones.
         verify : bool
             Whether to compare every file with its checksum. The structure is always checked.
         """
@@ -589,6 +588,11 @@ class SegmentedAlgorithm:
         See :class:`SegmentedIndex`.
     index : SegmentedIndex or None
         Whose stored postings are used for a model that is fitted on :attr:`SegmentedIndex.X`.
+    folder : str or None
+        Where a :class:`~vicinal.Blend` keeps its views of the rows, memory-mapped: about 60 bytes
+        per entry of sparse rows. The saved model refers to this folder. None: in memory.
+    is_written : bool
+        Whether the folder has all views already; if one is missing, it is an error.
 
     Examples
     --------
@@ -600,6 +604,13 @@ class SegmentedAlgorithm:
     saved_as: ClassVar[str] = "segmented"
     max_memory: int | None = None
     index: SegmentedIndex | None = None
+    folder: str | None = None
+    is_written: bool = False
+
+    @property
+    def limit(self) -> int:
+        """Bytes of postings to keep or to build at a time."""
+        return _checked_memory(self.max_memory)
 
     def __deepcopy__(self, memo: object) -> "SegmentedAlgorithm":
         """Return itself: it does not change, and mapped rows are recognised by their address."""

@@ -44,19 +44,6 @@ class TrainingRows:
     :meth:`without` leaves the places of forgotten rows empty, so that no row is copied or moved; no
     search finds the forgotten rows. :meth:`compacted` closes the gaps. The docstring of a method
     says if it requires rows without gaps.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array, shape (n, m)
-    metric : {"euclidean", "cosine", "dot"}
-        Or another name in :mod:`vicinal.distances`.
-    n_jobs : int or None
-    row_ids : ndarray of int64, shape (n,), or None
-        Ascending, including those of empty places; None for 0 to n − 1.
-    n_ids : int or None
-        Number of ids assigned so far; None for n.
-    algorithm : str or callable
-        The index to build (:func:`vicinal.index.build_index`).
     """
 
     def __init__(
@@ -361,12 +348,7 @@ def _forgotten() -> InvalidArgumentError:
 
 
 def graph_with(old: NeighborGraph, rows: TrainingRows, fresh: Features, k: int) -> NeighborGraph:
-    """Return the leave-one-out graph of `rows`, whose last rows are `fresh`.
-
-    `old`: the graph before the rows were added.
-    `rows`: all rows, old and new.
-    `fresh`: the new rows.
-    """
+    """Return the leave-one-out graph of `rows`, whose last rows are `fresh`."""
     n_old, n_rows = old.n_queries, rows.n_rows
     if k == 0:
         return no_neighbors(n_rows, n_rows, rows.metric)
@@ -420,11 +402,7 @@ MOST_DENSE_CELLS = 2**24
 
 @dataclass(frozen=True, eq=False)
 class VoteGroups:
-    """Groups of rows whose votes are counted apart, such as the clusters of LAML-kNN.
-
-    `count`: number of groups.
-    `of_rows`: the group of each row.
-    """
+    """Groups of rows whose votes are counted apart, such as the clusters of LAML-kNN."""
 
     count: int
     of_rows: Int32
@@ -437,8 +415,6 @@ class LiveGraph:
     `graph`: their leave-one-out graph, with at least `k` neighbours or all other rows.
     `groups`: None for one group.
 
-    Notes
-    -----
     Memory: 28 bytes per entry of the rows (16 where they are float32), 16 per row and neighbour
     (`k` + ``SPARE``), 58 per row, 25 per feature, 16 per group, label and neighbour; and up to an
     eighth of that as room to grow. Where all rows are whole numbers of at least 0, entries 1 of the
@@ -491,10 +467,7 @@ class LiveGraph:
             self._native.learn(indices[entries], values[entries], own, n_labels, group)
 
     def forget(self, place: int, rows: TrainingRows) -> None:
-        """Forget the row at a place, which stays empty; `rows` are the rows without it.
-
-        Lists that became too short get further neighbours from the index of `rows`.
-        """
+        """Forget the row at a place, which stays empty; `rows` are the rows without it."""
         missing = self._native.take_out(place)
         if len(missing):
             near = rows.query_rows(missing.astype(np.int64), self._k + SPARE)

@@ -11,18 +11,18 @@ from collections.abc import Mapping
 
 from vicinal.methods.base import NeighborEstimator
 from vicinal.methods.blend import Blend
-from vicinal.methods.brknn import BRkNN, BRkNNScoring
-from vicinal.methods.dmlknn import DMLkNN, DMLkNNScoring
-from vicinal.methods.feature_knn import FeatureKNN, FeatureKNNScoring
+from vicinal.methods.brknn import BRkNN
+from vicinal.methods.dmlknn import DMLkNN
+from vicinal.methods.feature_knn import FeatureKNN
 from vicinal.methods.frame_columns import FrameColumns
-from vicinal.methods.iblr import IBLR, IBLRScoring
-from vicinal.methods.instance_knn import InstanceKNN, InstanceKNNScoring, SecondOrderScoring
-from vicinal.methods.label_ridge import LabelRidge, RidgeScoring
-from vicinal.methods.lamlknn import LAMLkNN, LAMLkNNScoring
-from vicinal.methods.lcif import LCIF, LCIFScoring
-from vicinal.methods.local_ridge import LocalRidge, LocalRidgeScoring
-from vicinal.methods.lpknn import LPkNN, LPkNNScoring
-from vicinal.methods.mlknn import MLkNN, MLkNNScoring
+from vicinal.methods.iblr import IBLR
+from vicinal.methods.instance_knn import InstanceKNN
+from vicinal.methods.label_ridge import LabelRidge
+from vicinal.methods.lamlknn import LAMLkNN
+from vicinal.methods.lcif import LCIF
+from vicinal.methods.local_ridge import LocalRidge
+from vicinal.methods.lpknn import LPkNN
+from vicinal.methods.mlknn import MLkNN
 from vicinal.methods.pipeline import Pipeline, explain, load, make_pipeline, prepared, save
 from vicinal.methods.registry import Method
 from vicinal.methods.training import Scoring, Training
@@ -42,32 +42,20 @@ __all__ = [
     "LCIF",
     "METHODS",
     "BRkNN",
-    "BRkNNScoring",
     "Blend",
     "DMLkNN",
-    "DMLkNNScoring",
     "FeatureKNN",
-    "FeatureKNNScoring",
     "FrameColumns",
-    "IBLRScoring",
     "InstanceKNN",
-    "InstanceKNNScoring",
     "LAMLkNN",
-    "LAMLkNNScoring",
-    "LCIFScoring",
     "LPkNN",
-    "LPkNNScoring",
     "LabelRidge",
     "LocalRidge",
-    "LocalRidgeScoring",
     "MLkNN",
-    "MLkNNScoring",
     "Method",
     "NeighborEstimator",
     "Pipeline",
-    "RidgeScoring",
     "Scoring",
-    "SecondOrderScoring",
     "Training",
     "explain",
     "load",

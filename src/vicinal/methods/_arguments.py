@@ -18,25 +18,7 @@ from vicinal.methods.training import Scoring
 
 
 def resolve_decision(threshold: object, never_empty: object, own: Decision) -> Decision:
-    """Return the decision rule for the two parameters.
-
-    Parameters
-    ----------
-    threshold : None, {"cardinality", "two-pass"}, float or decision object
-        None for the method's own rule; a float t predicts the labels that score more than t.
-    never_empty : bool or None
-        Whether every row gets at least one label. None: if the method's own rule ensures it, with
-        any threshold.
-    own : Decision
-        The method's own rule.
-
-    Examples
-    --------
-    >>> resolve_decision(0.3, None, own=Threshold(0.5))
-    Threshold(value=0.3, inclusive=False)
-    >>> resolve_decision("two-pass", True, own=Threshold(0.5))
-    NeverEmpty(rule=CardinalityThreshold(method='two-pass'), when_all_zero='most-frequent')
-    """
+    """Return the decision rule for the two parameters."""
     rule = own if threshold is None else _rule(threshold)
     if never_empty is not None and not check_flag("never_empty", never_empty):
         return rule.rule if isinstance(rule, NeverEmpty) else rule
@@ -78,20 +60,7 @@ NEIGHBOR_PLACES = (
 
 
 def check_sample_weight(sample_weight: object, n_rows: int) -> Float | None:
-    """Return the weights as float64, one per row; None where none are given.
-
-    A row of weight *w* counts as *w* equal rows, and one of weight 0 as if it were not there.
-
-    Examples
-    --------
-    >>> check_sample_weight([1, 0.5], 2)
-    array([1. , 0.5])
-    >>> check_sample_weight([1, -1], 2)
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: sample_weight: expected finite weights of at least 0,
-    one of them above 0, got -1
-    """
+    """Return the weights as float64, one per row; None where none are given."""
     if sample_weight is None:
         return None
     try:
@@ -113,26 +82,7 @@ def check_sample_weight(sample_weight: object, n_rows: int) -> Float | None:
 
 
 def refuse_fit_arguments(model: object, given: Mapping[str, object], why: str) -> None:
-    """Refuse what ``fit`` was given besides its own arguments: weights, or a mistyped name.
-
-    Parameters
-    ----------
-    model : estimator
-    given : mapping of str to object
-        The further keyword arguments; ``sample_weight=None`` asks for nothing.
-    why : str
-        Why the method has no weighted form.
-
-    Examples
-    --------
-    >>> class Nearest: ...
-    >>> refuse_fit_arguments(Nearest(), {"sample_weight": [1, 2]}, "it votes")
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: sample_weight: expected None, because Nearest cannot
-    weight rows: it votes (repeat rows with numpy.repeat, or use LabelRidge, which takes weights),
-    got list
-    """
+    """Refuse what ``fit`` was given besides its own arguments: weights, or a mistyped name."""
     name = type(model).__name__
     for key, value in given.items():
         if key != "sample_weight":
@@ -164,16 +114,7 @@ def for_label_indicators(tags: Tags) -> Tags:
 
 
 def refuse_one_dimensional(Y: object) -> None:
-    """Raise if `Y` holds one class (or number) per row instead of one column per label.
-
-    Examples
-    --------
-    >>> refuse_one_dimensional([2, 0, 1])
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: Y: expected one column of 0 and 1 per label, got a
-    one-dimensional multiclass target. Only binary classification is supported, label by label
-    """
+    """Raise if `Y` holds one class (or number) per row instead of one column per label."""
     rows = listed(Y)
     if getattr(rows, "ndim", 0) == 1 or _is_flat(rows):
         kind = type_of_target(cast("Any", Y))
@@ -186,19 +127,7 @@ def refuse_one_dimensional(Y: object) -> None:
 
 
 def refuse_classes(Y: object) -> None:
-    """Raise if `Y` holds one class per row; one-dimensional 0 and 1 are accepted as one label.
-
-    Examples
-    --------
-    >>> refuse_classes([0, 1, 1])
-    >>> refuse_classes(["a", "b", "a"])
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: Y: expected one column of 0 and 1 per label, a list
-    of label names per row, or 0 and 1 for one label, got a one-dimensional binary target of 'a'.
-    Only binary classification is supported, label by label: turn one class per row into lists,
-    [[y] for y in Y]
-    """
+    """Raise if `Y` holds one class per row; one-dimensional 0 and 1 are accepted as one label."""
     rows = listed(Y)
     if getattr(rows, "ndim", 0) != 1 and not _is_flat(rows):
         return
@@ -211,7 +140,7 @@ def refuse_classes(Y: object) -> None:
         "one column of 0 and 1 per label, a list of label names per row, or 0 and 1 for one label",
         f"a one-dimensional {kind} target of {values.ravel()[:1].tolist()[0]!r}. Only binary "
         "classification is supported, label by label: turn one class per row into lists, "
-        "[[y] for y in Y]",
+        "[[y] for y in Y], and split cells of several labels, [y.split(';') for y in Y]",
     )
 
 

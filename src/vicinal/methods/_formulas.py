@@ -3,7 +3,7 @@
 :mod:`vicinal._core.posterior` computes posteriors from these tables.
 
 ``scoring.explain(graph, labels, X)`` takes the graph (and features) of one query and returns a
-:class:`~vicinal.explain.Breakdown` per label, in the symbols of the method's formulas.
+:class:`~vicinal.explanation.Breakdown` per label, in the symbols of the method's formulas.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,13 +17,13 @@ from scipy import sparse
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32, is_stored, row_ids
 from vicinal._core.checks import check_integer
 from vicinal._core.csr import checked_csr, no_rows, take_rows, trust, with_values
-from vicinal._core.posterior import likelihood, posterior, prior
+from vicinal._core.posterior import likelihood, posterior, prior, vote_posterior
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr, csr_parts
 from vicinal._native import SparseMatrix, column_search, row_sums
 from vicinal.distances import COSINE
 from vicinal.errors import InvalidArgumentError
-from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.methods.training import Scoring
 from vicinal.scores import Scores
@@ -31,28 +31,13 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True, eq=False)
 class RowSums:
-    """Weighted sums of rows, one per query, and the sums of their weights.
-
-    Parameters
-    ----------
-    values : csr_array of float64, shape (n_queries, L)
-    totals : ndarray of float64, shape (n_queries,)
-        Sum of the weights. If it is 0, the sum of the query is empty.
-    """
+    """Weighted sums of rows, one per query, and the sums of their weights."""
 
     values: Csr
     totals: Float
 
     def means(self) -> Csr:
-        """Return the sums divided by their weights; a row without weight is empty, that is, 0.
-
-        Examples
-        --------
-        >>> sums = sparse.csr_array(np.array([[1.0, 0.0, 3.0], [0.0, 0.0, 0.0]]))
-        >>> RowSums(sums, np.array([4.0, 0.0])).means().toarray()
-        array([[0.25, 0.  , 0.75],
-               [0.  , 0.  , 0.  ]])
-        """
+        """Return the sums divided by their weights; a row without weight is empty, that is, 0."""
         if not np.isfinite(self.totals).all():
             raise InvalidArgumentError("values", "finite values", "NaN or infinity")
         per_entry = np.repeat(self.totals, np.diff(self.values.indptr))
@@ -63,14 +48,6 @@ def neighbor_weights(graph: NeighborGraph, power: float = 1.0) -> Float:
     r"""Return the weight of each neighbour: its similarity, 0 where that is negative, to a power.
 
     A Euclidean graph has distances *d* instead; their similarity is :math:`1 / (1 + d)`.
-
-    Examples
-    --------
-    >>> ids = np.array([[1, 0]], dtype=np.int32)
-    >>> neighbor_weights(NeighborGraph(ids, np.array([[0.5, -0.5]]), "cosine", n_rows=2))
-    array([[0.5, 0. ]])
-    >>> neighbor_weights(NeighborGraph(ids, np.array([[1.0, 3.0]]), "euclidean", n_rows=2))
-    array([[0.5 , 0.25]])
     """
     if graph.distance_kind.is_similarity:
         similarity = np.maximum(graph.similarity, 0.0)
@@ -88,29 +65,7 @@ def neighbor_sums(
 ) -> Iterator[RowSums]:
     r"""Yield :math:`\sum_{a \in N(x)} w_a \, r_a` over the k nearest rows, for each k of `ks`.
 
-    Parameters
-    ----------
-    graph : NeighborGraph
-    rows : csr_array, shape (graph.n_rows, L)
-        :math:`r_a`: a value per training row and label.
-    ks : iterable of int
-        Ascending, at most the graph's k. Each neighbour is added only once, nearest first.
-    start : RowSums, optional
-        Initial values of the sums.
-    power : float
-        Exponent of the similarities in the weights; see :func:`neighbor_weights`.
-
-    Notes
-    -----
     Memory: 12 bytes per query and label that one of its neighbours has, and 9 per label and thread.
-
-    Examples
-    --------
-    >>> ids = np.array([[1, 0]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.array([[0.5, 0.25]]), "cosine", n_rows=2)
-    >>> Y = sparse.csr_array(np.array([[1, 1], [0, 1]]))
-    >>> [sums.values.toarray().tolist() for sums in neighbor_sums(graph, Y, [1, 2])]
-    [[[0.0, 0.5]], [[0.25, 0.75]]]
     """
     if rows.shape[0] != graph.n_rows:
         raise InvalidArgumentError("rows", f"{graph.n_rows} rows", rows.shape[0])
@@ -130,22 +85,6 @@ def combined_rows(weights: Csr, rows: Csr, aggregate: str) -> RowSums:
     r"""Return :math:`\sum_j w_{ij} r_j` for each row of `weights`, or the largest :math:`r_j`.
 
     Weights that are not positive are ignored; with ``aggregate="max"`` the others only select rows.
-
-    Parameters
-    ----------
-    weights : csr_array, shape (n_queries, m)
-    rows : csr_array, shape (m, L)
-    aggregate : {"mean", "max", "kept-mean"}
-        Sums for ``"mean"`` and ``"kept-mean"``, maxima for ``"max"``.
-
-    Examples
-    --------
-    >>> weights = sparse.csr_array(np.array([[2.0, 1.0, 0.0]]))
-    >>> rows = sparse.csr_array(np.array([[0.5, 0.0], [0.25, 1.0], [1.0, 1.0]]))
-    >>> combined_rows(weights, rows, "mean").values.toarray()
-    array([[1.25, 1.  ]])
-    >>> combined_rows(weights, rows, "max").values.toarray()
-    array([[0.5, 1. ]])
     """
     if weights.shape[1] != rows.shape[0]:
         raise InvalidArgumentError("X", f"{rows.shape[0]} features", weights.shape[1])
@@ -198,39 +137,9 @@ def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) ->
     The order is the same as in every search: descending similarity, then ascending column id.
     Columns that share no row are not candidates.
 
-    Parameters
-    ----------
-    A : array, shape (n, a)
-    B : array, shape (n, b)
-        Over the same rows.
-    k : int
-    n_jobs : int or None
-        Threads; None for all.
-
-    Returns
-    -------
-    NeighborGraph
-        Queries are columns of `A`, ids columns of `B`.
-
-    Notes
-    -----
     The search is exact; its cost is the number of pairs of an entry of `A` and one of `B` in the
     same row. Memory: 12 bytes per entry of `A` for its transpose and 8 of `B` where it is not
     float64, 12 for each result, and 9 per column of `B` and thread. No a × b matrix is built.
-
-    Examples
-    --------
-    The first column of A is the second of B; with the first of B it shares one of its two rows.
-
-    >>> A = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
-    >>> B = np.array([[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]])
-    >>> graph = column_graph(A, B, k=2)
-    >>> graph.ids
-    array([[ 1,  0],
-           [-1, -1]], dtype=int32)
-    >>> graph.similarity.round(4)
-    array([[1.    , 0.7071],
-           [0.    , 0.    ]])
     """
     if A.shape[0] != B.shape[0]:
         raise InvalidArgumentError("B", f"{A.shape[0]} rows", B.shape[0])
@@ -243,16 +152,7 @@ def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) ->
 
 
 def kept_similarities(graph: NeighborGraph) -> Csr:
-    """Return the positive similarities of a graph as a matrix, queries × rows.
-
-    Examples
-    --------
-    >>> ids = np.array([[2, 0], [1, -1]], dtype=np.int32)
-    >>> values = np.array([[0.5, 0.25], [0.75, 0.0]])
-    >>> kept_similarities(NeighborGraph(ids, values, "cosine", n_rows=3)).toarray()
-    array([[0.25, 0.  , 0.5 ],
-           [0.  , 0.75, 0.  ]])
-    """
+    """Return the positive similarities of a graph as a matrix, queries × rows."""
     kept = (graph.ids >= 0) & (graph.similarity > 0)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(kept, axis=1))])
     shape = (graph.n_queries, graph.n_rows)
@@ -262,35 +162,11 @@ def kept_similarities(graph: NeighborGraph) -> Csr:
     return trust(matrix)
 
 
-__all__ = ["likelihood", "posterior", "prior", "tally"]
+__all__ = ["likelihood", "posterior", "prior", "tally", "vote_posterior"]
 
 
 def tally(counts: Csr, Y: Csr, width: int) -> tuple[Int, Int]:
-    r"""Tabulate the votes of rows by label, number of votes and true value.
-
-    Parameters
-    ----------
-    counts : csr_array of int32, shape (n, L)
-        Votes for each row and label, without explicit zeros; all less than `width`.
-    Y : csr_array of int32, shape (n, L)
-        Labels of the same rows.
-    width : int
-        1 + the maximum number of votes.
-
-    Returns
-    -------
-    with_label, without_label : ndarray of int64, shape (L, width)
-        :math:`c_l[j]`, the rows with label l that got j votes for it; :math:`c'_l[j]`, those
-        without.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1], [1], [0]], dtype=np.int32))
-    >>> counts = sparse.csr_array(np.array([[1], [0], [1]], dtype=np.int32))
-    >>> tally(counts, Y, width=2)
-    (array([[1, 1]]), array([[0, 1]]))
-    """
+    r"""Tabulate the votes of rows by label, number of votes and true value."""
     n_rows, n_labels = Y.shape
     carries = is_stored(Y, counts)
     cells = counts.indices.astype(np.int64) * width + counts.data
@@ -312,40 +188,14 @@ SAMPLED_ROWS = 4000
 
 
 def sampled_rows(n_rows: int) -> Int:
-    """Return the rows that a choice is made on, evenly spaced; all where there are few.
-
-    Examples
-    --------
-    >>> len(sampled_rows(10)), sampled_rows(20000)[:3]
-    (10, array([ 0,  5, 10]))
-    """
+    """Return the rows that a choice is made on, evenly spaced; all where there are few."""
     return np.arange(0, n_rows, -(-n_rows // SAMPLED_ROWS) or 1)
 
 
 def best_of(
     values: Sequence[float], fit: Callable[[float], tuple[Fitted, float]], *, climbs: bool = False
 ) -> Fitted:
-    """Return what is fitted with the best of some values; the first of equals.
-
-    Parameters
-    ----------
-    values : sequence of float
-        At least one; rising where the search climbs.
-    fit : callable
-        From a value to what is fitted and how good it is.
-    climbs : bool
-        Whether to go from the second value upwards, or else downwards, as long as the next value is
-        better than the last, instead of trying all.
-
-    Examples
-    --------
-    >>> tried = []
-    >>> def fit(value):
-    ...     tried.append(value)
-    ...     return f"fitted with {value}", -abs(value - 2)
-    >>> best_of([1, 2, 3, 4, 5], fit, climbs=True), tried
-    ('fitted with 2', [2, 3, 1])
-    """
+    """Return what is fitted with the best of some values; the first of equals."""
     middle = min(1, len(values) - 1) if climbs else 0
     best, most = fit(values[middle])
     has_risen = False
@@ -371,12 +221,6 @@ def best_micro_f1(scores: Scores, Y: Csr) -> float:
     there are among the 6 p + 100 that are looked at first.
 
     Memory: 17 bytes per score, and some 40 per score that is looked at: all of them if F is 0.
-
-    Examples
-    --------
-    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0]]))
-    >>> best_micro_f1(Scores.dense(np.array([[0.75, 0.625], [0.5, 0.25]])), Y)
-    0.8
     """
     values, true = _pairs(scores, Y)
     first = min(len(values), 6 * Y.nnz + 100)
@@ -397,15 +241,7 @@ def _best_of_top(values: Float, true: NDArray[np.bool_], n_true: int, most: int)
 
 
 def best_weighted_micro_f1(scores: Scores, Y: Csr, weights: Float) -> float:
-    """Return the same where a row of weight w is there w times.
-
-    Examples
-    --------
-    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0]]))
-    >>> cells = Scores.dense(np.array([[0.75, 0.625], [0.5, 0.25]]))
-    >>> best_weighted_micro_f1(cells, Y, np.array([1.0, 1.0]))
-    0.8
-    """
+    """Return the same where a row of weight w is there w times."""
     values, true = _pairs(scores, Y)
     each = np.repeat(weights, Y.shape[1])
     order = np.argsort(-values, kind="stable")
@@ -475,16 +311,7 @@ def neighbor_places(graph: NeighborGraph, k: int) -> Int:
 
 
 def with_neighbors(graph: NeighborGraph, picks: Sequence[Int], width: int) -> NeighborGraph:
-    """Return copies of the one query of `graph`, one per pick, each with only these neighbours.
-
-    Examples
-    --------
-    >>> ids = np.array([[4, 9, 2]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.array([[0.5, 0.25, 0.125]]), "cosine", n_rows=10)
-    >>> with_neighbors(graph, [np.array([0, 2]), np.array([1])], width=2).ids
-    array([[ 4,  2],
-           [ 9, -1]], dtype=int32)
-    """
+    """Return copies of the one query of `graph`, one per pick, each with only these neighbours."""
     ids = np.full((len(picks), width), -1, dtype=np.int32)
     values = np.full((len(picks), width), graph.distance_kind.padding)
     for row, positions in enumerate(picks):
@@ -494,15 +321,7 @@ def with_neighbors(graph: NeighborGraph, picks: Sequence[Int], width: int) -> Ne
 
 
 def label_values(rows: Csr, places: Int, labels: Sequence[int]) -> Float:
-    """Return the values of these rows and labels, shape (places, labels).
-
-    Examples
-    --------
-    >>> Y = sparse.csr_array(np.array([[1, 0, 1], [0, 1, 1]]))
-    >>> label_values(Y, np.array([1, 0]), [2, 0])
-    array([[1., 0.],
-           [1., 1.]])
-    """
+    """Return the values of these rows and labels, shape (places, labels)."""
     of_places = take_rows(rows, places)
     wanted, column_of = np.unique(np.asarray(labels, dtype=np.int64), return_inverse=True)
     found = np.zeros((len(places), len(wanted)))
@@ -514,14 +333,7 @@ def label_values(rows: Csr, places: Int, labels: Sequence[int]) -> Float:
 
 
 def cells(scores: Scores, row: int, labels: Sequence[int]) -> Float:
-    """Return the scores of one row for some labels.
-
-    Examples
-    --------
-    >>> stored = sparse.csr_array(np.array([[0.0, 0.5, 0.0]]))
-    >>> cells(Scores.sparse(stored, base=np.array([0.1, 0.2, 0.3])), 0, [2, 1])
-    array([0.3, 0.5])
-    """
+    """Return the scores of one row for some labels."""
     wanted = np.asarray(labels, dtype=np.int64)
     if not isinstance(scores.values, sparse.csr_array):
         of_row: Float = scores.values[row, wanted]

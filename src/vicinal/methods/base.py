@@ -3,7 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -50,8 +50,25 @@ from vicinal.methods.training import Scoring, Training, fold_scores, leave_one_o
 from vicinal.persistence import write_model
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class SharedParameters:
+    """The parameters of every method; scikit-learn reads them from the generated ``__init__``."""
+
+    metric: str = "euclidean"
+    threshold: object = None
+    never_empty: bool | None = None
+    n_jobs: int | None = None
+    algorithm: object = "auto"
+
+
 class NeighborEstimator(
-    Predictions, SubsetAccuracy, Explainable, ClassifierMixin, BaseEstimator, ABC
+    SharedParameters,
+    Predictions,
+    SubsetAccuracy,
+    Explainable,
+    ClassifierMixin,
+    BaseEstimator,
+    ABC,
 ):
     """Base class of the multi-label estimators; users call its subclasses.
 
@@ -77,11 +94,6 @@ class NeighborEstimator(
     method: ClassVar[Method]
 
     n_neighbors: int
-    metric: str
-    threshold: object
-    never_empty: bool | None
-    n_jobs: int | None
-    algorithm: object = "auto"
     _keeps_graph = False
 
     def __init_subclass__(cls, **options: Any) -> None:

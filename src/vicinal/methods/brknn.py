@@ -21,7 +21,7 @@ from vicinal._core.arrays import Csr, Features, Float, Int, Int32
 from vicinal._core.checks import check_flag, check_option
 from vicinal._core.csr import with_values
 from vicinal.decision import Decision, NeverEmpty, Threshold, TopS
-from vicinal.explain.breakdown import Breakdown, weighted_breakdowns
+from vicinal.explanation.breakdown import Breakdown, weighted_breakdowns
 from vicinal.graph import NeighborGraph, cardinality_of, votes, votes_by_k
 from vicinal.methods._formulas import label_values, neighbor_places
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
@@ -32,19 +32,7 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True, eq=False)
 class BRkNNScoring(KeptLabels):
-    """The training labels; there is nothing else to learn.
-
-    Examples
-    --------
-    Both neighbours of the query have the first label, and one has the second:
-
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1, 1], [1, 0], [0, 1]], dtype=np.int32))
-    >>> ids = np.array([[0, 1]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.array([[0.5, 0.5]]), "euclidean", n_rows=3)
-    >>> BRkNNScoring(k=2, Y=Y).scores(graph).toarray()
-    array([[1. , 0.5]])
-    """
+    """The training labels; there is nothing else to learn."""
 
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the queries of `graph`."""
@@ -82,12 +70,14 @@ def confidence(counts: Csr, graph: NeighborGraph) -> Scores:
     return Scores.sparse(shares, neighbor_cardinality=cardinality_of(counts, graph))
 
 
+@dataclass(eq=False, repr=False)
 class BRkNN(IncrementalEstimator):
     """Binary relevance kNN: predict the labels that at least half of the neighbours have.
 
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     variant : {"base", "a", "b"}
         Which labels are predicted. ``"base"``: those that at least half of the neighbours have,
         possibly none; ``"a"``: the same, but the label with the highest confidence if there are
@@ -97,6 +87,7 @@ class BRkNN(IncrementalEstimator):
         Require more than half of the neighbours instead of at least half. The paper's text says at
         least half, but its tables agree with more than half.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None for the variant's own rule.
     never_empty : bool or None
@@ -133,36 +124,17 @@ class BRkNN(IncrementalEstimator):
         scoring=(BRkNNScoring,),
     )
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        variant: str = "base",
-        strict_majority: bool = False,
-        *,
-        metric: str = "euclidean",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.variant = variant
-        self.strict_majority = strict_majority
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors: int = 10
+    variant: str = "base"
+    strict_majority: bool = False
 
     def _fit_scoring(self, training: Training) -> BRkNNScoring:
         """Keep the labels."""
         return BRkNNScoring.fit(training, self.n_neighbors)
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Keep the current labels."""
-        return BRkNNScoring(scoring.k, revision.Y)
+        return BRkNNScoring(scoring.k, changed.Y)
 
     def _own_decision(self) -> Decision:
         """Return the variant's rule."""

@@ -36,7 +36,7 @@ from vicinal._core.validation import csr_parts
 from vicinal._native import DmlCounts
 from vicinal.decision import Threshold
 from vicinal.errors import ModelFormatError, warn_user
-from vicinal.explain.breakdown import Breakdown, Fact, vote_breakdowns
+from vicinal.explanation.breakdown import Breakdown, Fact, vote_breakdowns
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.methods import _formulas
 from vicinal.methods._formulas import label_values, neighbor_places
@@ -56,39 +56,11 @@ SLOW = 2 * 10**10
 class DMLkNNScoring(FieldState, EveryLabel):
     r"""The votes that each training row received.
 
-    Parameters
-    ----------
-    k : int
-        Number of neighbours.
-    smoothing : float
-        The *s* above.
-    tolerance : int
-        The :math:`\delta` above.
-    counts : csr_array of int32, shape (n, L)
-        :math:`C_i(l)`.
-    Y : csr_array of int32, shape (n, L)
-        Training labels.
-
-    Notes
-    -----
     Cost: a query is compared with the rows that have votes for its rarest label of more than
     :math:`\delta` votes, or with all rows where it has none: at most the votes stored in `counts`,
     stopping at the first difference. Memory: 8 bytes per stored vote; the score of a
     label depends on all others, so scores are dense (:mod:`vicinal.methods.training`), which
     takes 16 more bytes per query and label while scoring.
-
-    Examples
-    --------
-    The rows of ML-kNN's example, one label: nothing else to agree with, and one outcome instead of
-    k + 1 in the denominator, so (1/2 · 3/3) / (1/2 · 3/3 + 1/2 · 1/3) = 3/4.
-
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1], [1], [0], [0]], dtype=np.int32))
-    >>> ids = np.array([[1], [0], [3], [2]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.ones((4, 1)), "euclidean", n_rows=4)
-    >>> model = DMLkNNScoring.fit(Training(graph, Y), k=1, smoothing=1.0, tolerance=2)
-    >>> model.scores(graph).toarray().ravel()
-    array([0.75, 0.75, 0.25, 0.25])
     """
 
     k: int
@@ -152,8 +124,6 @@ class DMLkNNScoring(FieldState, EveryLabel):
         The votes for all other labels stay as they are, so that the score is one of
         :math:`C_x(l)` alone.
 
-        Notes
-        -----
         Costs one comparison with the training rows' votes per label explained. Memory: 40 bytes per
         label of the model.
         """
@@ -222,17 +192,20 @@ def _vote_parts(counts: Csr) -> tuple[Int, Int32, Int32]:
     return indptr, indices, np.ascontiguousarray(counts.data[: indptr[-1]], dtype=np.int32)
 
 
+@dataclass(eq=False, repr=False)
 class DMLkNN(NeighborEstimator):
     """DML-kNN: the posterior of each label, given the neighbours' votes for all labels together.
 
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     smoothing : float
         Added to every count; 1 is Laplace smoothing, 0 is none.
     tolerance : int
         By how many votes for another label two rows may differ and still count as alike.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts a label whose posterior is at least 0.5.
     never_empty : bool or None
@@ -271,26 +244,9 @@ class DMLkNN(NeighborEstimator):
         scoring=(DMLkNNScoring,),
     )
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        smoothing: float = 1.0,
-        tolerance: int = 2,
-        *,
-        metric: str = "euclidean",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.smoothing = smoothing
-        self.tolerance = tolerance
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
+    n_neighbors: int = 10
+    smoothing: float = 1.0
+    tolerance: int = 2
 
     def _fit_scoring(self, training: Training) -> DMLkNNScoring:
         """Count the neighbours' votes."""

@@ -12,8 +12,8 @@ from vicinal._core.csr import take_rows
 from vicinal._core.progress import blocks
 from vicinal._core.threads import using_threads
 from vicinal._core.validation import as_csr
-from vicinal.errors import InvalidArgumentError
-from vicinal.explain import (
+from vicinal.errors import InvalidArgumentError, did_you_mean
+from vicinal.explanation import (
     Breakdown,
     Explanation,
     Explanations,
@@ -178,10 +178,7 @@ class ExplainedRow:
 
 
 def _highlights(parts: list[Part], neighbors: list[Neighbor]) -> list[Part]:
-    """Return the features of the row by how much they contribute, largest first.
-
-    A neighbour's share is divided among the features that it has in common with the row.
-    """
+    """Return the features of the row by how much they contribute, largest first."""
     weights: dict[int, float] = {}
     names: dict[int, str] = {}
     shared = {neighbor.id: neighbor.shared for neighbor in neighbors}
@@ -216,18 +213,7 @@ def explain_rows(
     source: RowSource | None = None,
     row_texts: Mapping[int, str] | None = None,
 ) -> Explanations:
-    """Explain the rows of `X`: validated features as the estimator accepts them.
-
-    Parameters
-    ----------
-    features : FeatureNames
-    source : RowSource, optional
-        The texts that the rows were made from. By default rows have no texts.
-    row_texts : mapping of int to str, optional
-        Texts of training rows by row id.
-
-    The other parameters are those of :meth:`NeighborEstimator.explain`.
-    """
+    """Explain the rows of `X`: validated features as the estimator accepts them."""
     n_rows = X.shape[0]
     explainer = Explainer(
         model=model,
@@ -248,18 +234,7 @@ def explain_rows(
 
 
 def label_ids(labels: object, known: Sequence[str]) -> list[int]:
-    """Return the column numbers of labels given by name or number.
-
-    Examples
-    --------
-    >>> label_ids(["sad", 0], known=("calm", "sad"))
-    [1, 0]
-    >>> label_ids(["angry"], known=("calm", "sad"))
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: labels: expected label names of the model, or numbers
-    from 0 to 1, got 'angry'
-    """
+    """Return the column numbers of labels given by name or number."""
     number = {name: label for label, name in enumerate(known)}
     found = []
     for label in check_sequence("labels", labels):
@@ -269,6 +244,7 @@ def label_ids(labels: object, known: Sequence[str]) -> list[int]:
                 "labels",
                 f"label names of the model, or numbers from 0 to {len(known) - 1}",
                 repr(label),
+                did_you_mean(label, known),
             )
         found.append(chosen)
     return found
@@ -338,6 +314,7 @@ class Explainable:
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
+            Rows to explain, with the features of the training rows.
         labels : sequence of str or int, optional
             Labels to explain, by name or column number; by default the predicted labels and the
             `top` labels with the highest scores.
@@ -354,7 +331,7 @@ class Explainable:
         Returns
         -------
         Explanations
-            One :class:`vicinal.explain.Explanation` per row. In each label's explanation
+            One :class:`vicinal.explanation.Explanation` per row. In each label's explanation
             ``base + Σ share = value``.
 
         Notes
@@ -388,10 +365,7 @@ class Explainable:
         return near, scores, model.decision_.decide(scores)
 
     def _scores_without(self, x: Features, groups: Sequence[Sequence[int]]) -> Scores | None:
-        """Return the scores of a row without each group of training rows, by place.
-
-        None for methods whose scores follow from the graph alone.
-        """
+        """Return the scores of a row without each group of training rows, by place."""
         return None
 
     def _explain_scores(

@@ -36,7 +36,7 @@ change. They are bit-identical to those of a new fit.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
@@ -53,7 +53,7 @@ from vicinal._native import column_search
 from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.distances import COSINE
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Terms, shapley_of_maximum
+from vicinal.explanation.breakdown import Breakdown, Terms, shapley_of_maximum
 from vicinal.graph import NeighborGraph, no_neighbors
 from vicinal.methods._formulas import (
     column_graph,
@@ -76,36 +76,7 @@ FEATURE_SWITCHES = {"neighbors_of": NEIGHBORS_OF, "aggregate": ("kept-mean", "ma
 
 @dataclass(frozen=True, eq=False)
 class FeatureKNNScoring:
-    """The k largest similarities of features and labels.
-
-    Parameters
-    ----------
-    similarity : csr_array of float64, shape (m, L)
-        :math:`sim_{FL}`, all above 0: at most k entries per feature (or label), or for
-        ``"literal"`` one per feature and label that share a training row.
-    aggregate : {"mean", "max", "kept-mean", "literal"}
-    Y : csr_array of int32, shape (n, L)
-        Training labels.
-    kept : csr_array of float64, shape (m, L), or None
-        For ``"literal"``: the similarities that are kept, which determine the candidate labels.
-
-    Examples
-    --------
-    The first feature occurs where the first label does; the second in one row of two with either
-    label, and of two labels equally near it keeps the first. A row with both features gets the mean
-    of the similarities 1 and 1/2.
-
-    >>> from scipy import sparse
-    >>> X = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
-    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0], [0, 1], [0, 1]], dtype=np.int32))
-    >>> no_one = NeighborGraph(np.empty((4, 0), dtype=np.int32), np.empty((4, 0)), "cosine", 4)
-    >>> fitted = FeatureKNNScoring.fit(Training(no_one, Y, X), k=1, aggregate="mean")
-    >>> fitted.similarity.toarray().round(4)
-    array([[1. , 0. ],
-           [0.5, 0. ]])
-    >>> fitted.scores(no_one, np.array([[1.0, 1.0]])).toarray().round(4)
-    array([[0.75, 0.  ]])
-    """
+    """The k largest similarities of features and labels."""
 
     similarity: Csr
     aggregate: str
@@ -196,10 +167,7 @@ class FeatureKNNScoring:
     def explain(
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
     ) -> list[Breakdown]:
-        r"""Return :math:`x_j sim_{FL}(f_j, y) / \sum_j x_j` for each feature that keeps the label.
-
-        For ``aggregate="max"`` the parts are the features' Shapley values.
-        """
+        r"""Return :math:`x_j sim_{FL}(f_j, y) / \sum_j x_j` of the features that keep the label."""
         row = as_csr(check_given(X, 1, self.n_features))
         has = row.data > 0
         columns, x = row.indices[has].astype(np.int64), row.data[has].astype(np.float64)
@@ -255,14 +223,6 @@ def column_cosines(X: Features, Y: Csr) -> Csr:
     """Return the positive cosines of every column of `X` with every column of `Y`, shape (m, L).
 
     Memory: 12 bytes per pair of a feature and a label that share a row.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1], [1]], dtype=np.int32))
-    >>> column_cosines(np.array([[3.0, 0.0], [4.0, 1.0]]), Y).toarray().round(4)
-    array([[0.9899],
-           [0.7071]])
     """
     rows = as_csr(X).astype(np.float64)
     products = (rows.T.tocsr() @ Y.astype(np.float64)).tocsr()
@@ -292,25 +252,7 @@ MOST_RECENT = 1024
 class FeatureColumns:
     """Columns of a feature matrix whose rows change.
 
-    Parameters
-    ----------
-    columns : csr_array, shape (m, n_old)
-        The first rows, transposed.
-    X : ndarray or csr_array, shape (n, m)
-        All rows by place: the first ones, and those added since.
-    gone : ndarray of bool, shape (n,)
-        Whether a row was removed; empty if none was.
-
-    Notes
-    -----
     Memory: 12 bytes per entry of the first rows.
-
-    Examples
-    --------
-    >>> first = FeatureColumns.of(np.array([[1.0, 0.0], [2.0, 3.0]]))
-    >>> both = first.changed(np.array([[1.0, 0.0], [2.0, 3.0], [4.0, 0.0]]), np.zeros(0, bool))
-    >>> both.of_features(np.array([0])).toarray()
-    array([[1., 2., 4.]])
     """
 
     columns: Csr
@@ -331,10 +273,7 @@ class FeatureColumns:
         return FeatureColumns(self.columns, X, gone)
 
     def of_features(self, features: Int) -> Csr:
-        """Return some columns as rows, shape (len(features), n), without removed rows.
-
-        `features` must ascend.
-        """
+        """Return some columns as rows, shape (len(features), n), without removed rows."""
         n_old, n_rows = int(self.columns.shape[1]), int(self.X.shape[0])
         old = trust(self.columns[features])
         indptr, rows = csr_parts(old)
@@ -378,19 +317,7 @@ FEW_FEATURES = 4096
 
 @dataclass(frozen=True, eq=False)
 class ChangedFeatureKNNScoring:
-    """The rows of each feature, and the similarities computed so far.
-
-    Parameters
-    ----------
-    columns : FeatureColumns
-    n_kept : int
-        Number of labels that each feature keeps.
-    aggregate : str
-    Y : csr_array of int32
-        Labels by place; those of removed rows are not read.
-    label_counts : ndarray of int64, shape (L,)
-        Rows with each label.
-    """
+    """The rows of each feature, and the similarities computed so far."""
 
     columns: FeatureColumns
     n_kept: int
@@ -497,6 +424,7 @@ def revised_feature_part(
     return ChangedFeatureKNNScoring(columns, n_kept, aggregate, trust(Y), label_counts)
 
 
+@dataclass(eq=False, repr=False)
 class FeatureKNN(IncrementalEstimator):
     """Feature kNN: predict the labels that are most similar to the features of a row.
 
@@ -564,28 +492,11 @@ class FeatureKNN(IncrementalEstimator):
         scoring=(FeatureKNNScoring,),
     )
 
-    def __init__(
-        self,
-        n_neighbors: int = 15,
-        neighbors_of: str = "feature",
-        aggregate: str = "kept-mean",
-        *,
-        metric: str = "cosine",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.neighbors_of = neighbors_of
-        self.aggregate = aggregate
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors: int = 15
+    neighbors_of: str = "feature"
+    aggregate: str = "kept-mean"
+    _: KW_ONLY
+    metric: str = "cosine"
 
     def _neighbors(self) -> int:
         """Check ``n_neighbors`` and return 0: no rows are searched."""
@@ -602,9 +513,9 @@ class FeatureKNN(IncrementalEstimator):
         """Tell whether a small change can be revised: only if features keep few similarities."""
         return self.neighbors_of == "feature" and self.aggregate != "literal"
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Compute the similarities that changed only when they are needed."""
-        return revised_features(scoring, revision, self.n_neighbors, self.aggregate)
+        return revised_features(scoring, changed, self.n_neighbors, self.aggregate)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[FeatureKNNScoring]:
         """Compare features and labels once for all k."""
@@ -619,12 +530,12 @@ class FeatureKNN(IncrementalEstimator):
 
 
 def revised_features(
-    scoring: Scoring, revision: ChangedRows, k: int, aggregate: str
+    scoring: Scoring, changed: ChangedRows, k: int, aggregate: str
 ) -> ChangedFeatureKNNScoring:
     """Return the scoring of feature kNN after a small change."""
-    rows = revision.rows
-    counts = revision.label_counts().copy()
-    return revised_feature_part(scoring, rows.X, rows.gone, revision.Y, counts, k, aggregate)
+    rows = changed.rows
+    counts = changed.label_counts().copy()
+    return revised_feature_part(scoring, rows.X, rows.gone, changed.Y, counts, k, aggregate)
 
 
 Model = TypeVar("Model", bound=NeighborEstimator)

@@ -48,22 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GrowingNames:
-    """Names by place, with room behind them: a further name is added without a copy of the others.
-
-    Parameters
-    ----------
-    room : GrowingArray
-        Of objects.
-    count : int
-        How many of them are in use.
-
-    Examples
-    --------
-    >>> first = GrowingNames.of(("a", "b"))
-    >>> second = first.extended(("c",))
-    >>> first.as_tuple, second.as_tuple, second[2]
-    (('a', 'b'), ('a', 'b', 'c'), 'c')
-    """
+    """Names by place, with room behind them, so that adding a name copies no others."""
 
     room: GrowingArray
     count: int
@@ -105,14 +90,7 @@ RowNames: TypeAlias = tuple[str, ...] | GrowingNames
 
 
 def index_names(X: object) -> list[str] | None:
-    """Return the index of a pandas data frame or series as names; None if it numbers the rows.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> index_names(pd.DataFrame({"a": [1, 2]}, index=["x", "y"])), index_names([[1]])
-    (['x', 'y'], None)
-    """
+    """Return the index of a pandas data frame or series as names; None if it numbers the rows."""
     index = getattr(X, "index", None)
     if index is None or callable(index) or type(index).__name__ == "RangeIndex":
         return None
@@ -120,17 +98,7 @@ def index_names(X: object) -> list[str] | None:
 
 
 def check_row_names(names: object, n_rows: int, argument: str = "row_names") -> tuple[str, ...]:
-    """Return one name per row; integers become strings, and names may repeat.
-
-    Examples
-    --------
-    >>> check_row_names(["a", 7], n_rows=2)
-    ('a', '7')
-    >>> check_row_names(["a"], n_rows=2)
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: row_names: expected 2 names, one per row, got 1
-    """
+    """Return one name per row; integers become strings, and names may repeat."""
     given = check_sequence(argument, names)
     if len(given) != n_rows:
         raise InvalidArgumentError(argument, f"{n_rows} names, one per row", len(given))
@@ -145,19 +113,7 @@ def check_row_names(names: object, n_rows: int, argument: str = "row_names") -> 
 def extended_row_names(
     known: RowNames | None, fresh: tuple[str, ...] | None, row_ids: Int
 ) -> GrowingNames | None:
-    """Return the names of known and new rows, in this order; a row without a name gets its id.
-
-    Parameters
-    ----------
-    known, fresh : names, or None if those rows have no names
-    row_ids : ndarray of int64
-        Ids of all rows, the new ones last.
-
-    Examples
-    --------
-    >>> extended_row_names(None, ("c",), np.array([0, 4, 5])).as_tuple
-    ('0', '4', 'c')
-    """
+    """Return the names of known and new rows, in this order; a row without a name gets its id."""
     if known is None and fresh is None:
         return None
     n_known = len(row_ids) - len(fresh) if known is None and fresh is not None else len(known or ())
@@ -175,13 +131,7 @@ def row_name(names: tuple[str, ...] | None, row_ids: Int, place: int) -> str:
 
 
 def packed_names(names: RowNames | None) -> State:
-    """Return names as two arrays, which take less space in a file than a list.
-
-    Examples
-    --------
-    >>> unpacked_names({"row_names": packed_names(("é", "", "b"))}, n_rows=3)
-    ('é', '', 'b')
-    """
+    """Return names as two arrays, which take less space in a file than a list."""
     if names is None:
         return None
     encoded = [name.encode() for name in names]
@@ -224,21 +174,7 @@ class RevisedScoring(Scoring, Protocol):
 
 @dataclass(frozen=True)
 class Calibration:
-    """How outdated the threshold is.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of training rows when the threshold was fitted.
-    learned, forgotten : int
-        Number of rows since then. Both stay 0 for rules that are not fitted, because these always
-        equal a refit.
-
-    Examples
-    --------
-    >>> Calibration(n_rows=200).after(learned=3).stale_share
-    0.015
-    """
+    """How outdated the threshold is."""
 
     n_rows: int
     learned: int = 0
@@ -261,30 +197,7 @@ class Calibration:
 
 @dataclass(frozen=True, eq=False)
 class FittedState:
-    """The fitted state of a model.
-
-    Parameters
-    ----------
-    rows : TrainingRows
-    scoring : Scoring
-        What the method learned; its labels are in the order of the places of `rows`.
-    decision : FittedDecision
-    label_names : tuple of str
-    label_kind, label_dtype
-        See :class:`vicinal._core.labels.Labels`.
-    params : mapping
-        The estimator's parameters when the version was made.
-    calibration : Calibration
-    graph : NeighborGraph or None
-        Leave-one-out graph of `rows`, if it is known.
-    row_names : tuple of str, GrowingNames or None
-        Names by place, if rows have names.
-
-    Attributes
-    ----------
-    readers : set of int
-        The threads that have used this version.
-    """
+    """The fitted state of a model."""
 
     rows: TrainingRows
     scoring: Scoring
@@ -463,10 +376,7 @@ Fitted = TypeVar("Fitted", bound="NeighborEstimator")
 
 
 def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
-    """Return the state that :func:`restore_estimator` needs, without the index.
-
-    The index is built again from `X` when the model is loaded.
-    """
+    """Return the state that :func:`restore_estimator` needs, without the index."""
     version = model._fitted().as_fitted
     return {
         "params": plain_parameters(model),
@@ -494,10 +404,7 @@ def plain_parameters(model: "NeighborEstimator") -> dict[str, State]:
 
 
 def _saved(value: Any) -> State:
-    """Return a parameter as a value that can be saved: array-likes become arrays.
-
-    A random generator becomes None, because a fitted model does not need its state.
-    """
+    """Return a parameter as a value that can be saved: array-likes become arrays."""
     if isinstance(value, np.random.Generator | np.random.RandomState):
         return None
     if sparse.issparse(value):

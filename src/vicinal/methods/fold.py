@@ -23,24 +23,7 @@ from vicinal.scores import DENSE_LIMIT, Scores
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """The rows that a method is trained on, and the held-out rows that it is tested on.
-
-    Tuning, comparisons, benchmarks and the reproduction of the papers all use this class.
-
-    Parameters
-    ----------
-    training : Training
-        The training rows: their leave-one-out graph, features and labels, and the joint graph if a
-        second-order method is fitted.
-    graph : NeighborGraph
-        The held-out rows' neighbours among the training rows; ids are positions in those rows.
-    X : ndarray or csr_array
-        Features of the held-out rows.
-    Y : csr_array of int32
-        Their labels, canonical.
-    search_seconds : float
-        How long the search for both graphs took, if it was timed.
-    """
+    """The rows that a method is trained on, and the held-out rows that it is tested on."""
 
     training: Training
     graph: NeighborGraph
@@ -65,10 +48,7 @@ class Fold:
 
 @runtime_checkable
 class Decider(Protocol):
-    """An estimator, such as vicinal's own, that separates scoring from deciding.
-
-    It also accepts sparse labels.
-    """
+    """An estimator, such as vicinal's own, that separates scoring from deciding."""
 
     def scores(self, X: object) -> Scores:
         """Return the scores of every row and label."""
@@ -97,15 +77,7 @@ def graph_for(model: Any, fold: Fold) -> NeighborGraph | None:
 
 
 def answers(model: Any, X: object, graph: NeighborGraph | None = None) -> tuple[object, object]:
-    """Return label sets and scores of rows; the scores are None if the estimator has none.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    X : rows
-    graph : NeighborGraph or None
-        Neighbours of the rows, for an estimator of vicinal.
-    """
+    """Return label sets and scores of rows; the scores are None if the estimator has none."""
     if isinstance(model, NeighborEstimator):
         scores = model.scores(X, graph=graph)
         return model.decide(scores), scores
@@ -131,13 +103,7 @@ Value = TypeVar("Value")
 def at_each_k(
     sweep: Callable[[list[int]], Iterable[Value]], ks: Sequence[int], width: int
 ) -> Iterator[Value]:
-    """Yield the value of each of the increasing `ks`; above `width` it stays the same.
-
-    Examples
-    --------
-    >>> list(at_each_k(lambda widths: [10 * width for width in widths], [1, 3, 4, 9], width=3))
-    [10, 30, 30, 30]
-    """
+    """Yield the value of each of the increasing `ks`; above `width` it stays the same."""
     values = iter(sweep(sorted({min(k, width) for k in ks})))
     reached: int | None = None
     for k in ks:
@@ -176,10 +142,7 @@ class SharedSweepScoring(SweepScoring, Protocol):
 def sweep_together(
     models: Sequence["NeighborEstimator"], fold: Fold, ks: Sequence[int], with_training: bool
 ) -> Iterator[list[FoldScores]]:
-    """Yield the scores of :func:`sweep_scores` of several models of one method, for each k.
-
-    They are computed in one pass if the scorings of the method support it.
-    """
+    """Yield the scores of :func:`sweep_scores` of several models of one method, for each k."""
     if len(models) == 1:
         yield from ([scores] for scores in sweep_scores(models[0], fold, ks, with_training))
         return
@@ -198,18 +161,7 @@ def sweep_together(
 def sweep_scores(
     model: "NeighborEstimator", fold: Fold, ks: Sequence[int], with_training: bool
 ) -> Iterator[FoldScores]:
-    """Yield the scores of a method fitted on a fold, for each of the increasing `ks`.
-
-    Parameters
-    ----------
-    model : estimator
-        Unfitted; its other parameters apply to every k.
-    fold : Fold
-    ks : sequence of int
-        Values of the parameter that the method declares as its number of neighbours.
-    with_training : bool
-        Whether to return leave-one-out scores of the training rows too.
-    """
+    """Yield the scores of a method fitted on a fold, for each of the increasing `ks`."""
     return score_states(learned_at_each(model, fold.training, ks), fold, ks, with_training)
 
 
@@ -236,10 +188,7 @@ def score_states(
 def learned_at_each(
     model: "NeighborEstimator", training: Training, ks: Sequence[int]
 ) -> Iterable[Scoring]:
-    """Return what a method learns for each k, by its own sweep or by one fit per k.
-
-    An inherited ``_sweep`` is used only if the class inherits ``_fit_scoring`` as well.
-    """
+    """Return what a method learns for each k, by its own sweep or by one fit per k."""
     for kind in type(model).__mro__:
         if "_sweep" in vars(kind):
             return model._sweep(training, ks)

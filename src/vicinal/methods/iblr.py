@@ -40,14 +40,14 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from vicinal._core.arrays import Bool, Csr, Features, Float, Int
+from vicinal._core.arrays import BLOCK_CELLS, Bool, Csr, Features, Float, Int
 from vicinal._core.checks import check_flag, check_real
 from vicinal._core.state import FieldState, State, read_array, read_count, read_plain
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr
 from vicinal.decision import Threshold
 from vicinal.errors import InvalidArgumentError, ModelFormatError, warn_user
-from vicinal.explain.breakdown import Breakdown, Terms, linear_breakdown
+from vicinal.explanation.breakdown import Breakdown, Terms, linear_breakdown
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.methods._formulas import neighbor_places
 from vicinal.methods.fold import votes_at_each_k
@@ -58,8 +58,6 @@ from vicinal.scores import Scores
 
 GROUP = 64
 """Maximum number of labels solved together."""
-GROUP_CELLS = 2**22
-"""Maximum number of rows × labels solved together: 32 MiB per array."""
 TOLERANCE = 1e-8
 """Largest derivative of the mean loss left at the end."""
 MAX_STEPS = 1000
@@ -73,34 +71,10 @@ Objective: TypeAlias = Callable[[Float, Int], tuple[Float, Float]]
 def fit_logistic(features: Csr, Y: Csr, C: float, n_jobs: int | None = None) -> tuple[Float, Float]:
     """Return weights (d, L) and intercepts (L,) of one logistic regression per label.
 
-    Parameters
-    ----------
-    features : csr_array of float64, shape (n, d)
-    Y : csr_array, shape (n, L)
-        Each label on some rows and not on all.
-    C : float
-        Inverse strength of the penalty; may be infinite.
-    n_jobs : int or None
-        Threads; they do not change the result.
-
-    Notes
-    -----
     Memory: 8 bytes per weight and about 100 MiB per thread.
-
-    Examples
-    --------
-    Without a penalty and with one feature that is 0 or 1, probabilities are the shares of each
-    half: here 1/2 and 3/4.
-
-    >>> from scipy import sparse
-    >>> features = sparse.csr_array(np.array([[0.0], [0], [1], [1], [1], [1]]))
-    >>> Y = sparse.csr_array(np.array([[0], [1], [0], [1], [1], [1]]))
-    >>> weights, intercepts = fit_logistic(features, Y, C=np.inf)
-    >>> (1 / (1 + np.exp(-intercepts - [0, weights[0, 0]]))).round(4)
-    array([0.5 , 0.75])
     """
     n_rows, n_labels = Y.shape
-    size = max(1, min(GROUP, GROUP_CELLS // max(n_rows, 1)))
+    size = max(1, min(GROUP, BLOCK_CELLS // max(n_rows, 1)))
     by_label = Y.tocsc()
     backwards = features.T.tocsr()
 
@@ -162,14 +136,6 @@ class Regression:
 def minimise(objective: Objective, start: Float) -> tuple[Float, Bool]:
     """Minimise smooth convex functions, one per column, by L-BFGS.
 
-    Returns
-    -------
-    parameters : ndarray, as `start`
-    converged : ndarray of bool
-        Whether all derivatives are within the tolerance, or no lower value can be distinguished.
-
-    References
-    ----------
     J. Nocedal, S. Wright, "Numerical Optimization", 2nd edition, algorithms 7.4 and 7.5.
     """
     at = start
@@ -242,35 +208,8 @@ LARGE = 2**27
 class IBLRScoring(FieldState, EveryLabel):
     r"""The weights of the regressions.
 
-    Parameters
-    ----------
-    k : int
-        Number of neighbours.
-    augment : bool
-        Whether the features of a row follow the shares (IBLR-ML+).
-    weights : ndarray of float64, shape (L, L) or (L + m, L)
-        :math:`\alpha_{jl}`, one column per label; 0 for a label that all or no rows carry.
-    intercepts : ndarray of float64, shape (L,)
-        :math:`b_l`.
-    Y : csr_array of int32, shape (n, L)
-        Training labels.
-
-    Notes
-    -----
     Memory: 8 bytes per weight, which grows with the square of L. Every label has a weight for every
     other, so scores are dense (:mod:`vicinal.methods.training`).
-
-    Examples
-    --------
-    Rows in pairs of neighbours; a neighbour with the label is right three times in four, one
-    without it always. Without a penalty the probabilities are those shares:
-
-    >>> Y = sparse.csr_array(np.array([[1], [1], [1], [0], [0], [0], [0], [1]], dtype=np.int32))
-    >>> ids = np.array([[1], [0], [0], [0], [3], [3], [3], [4]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.ones((8, 1)), "euclidean", n_rows=8)
-    >>> model = IBLRScoring.fit(Training(graph, Y), k=1, C=np.inf)
-    >>> model.scores(graph).toarray().ravel().round(4)
-    array([0.75, 0.75, 0.75, 0.75, 0.25, 0.25, 0.25, 0.25])
     """
 
     k: int
@@ -391,16 +330,7 @@ class IBLRScoring(FieldState, EveryLabel):
 
 
 def regressors(counts: Csr, graph: NeighborGraph, X: Features | None) -> Csr:
-    """Return the shares of the neighbours that carry each label, then the features if given.
-
-    Examples
-    --------
-    >>> ids = np.array([[0, 1]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.zeros((1, 2)), "euclidean", n_rows=2)
-    >>> counts = sparse.csr_array(np.array([[1, 2]], dtype=np.int32))
-    >>> regressors(counts, graph, np.array([[7.0]])).toarray()
-    array([[0.5, 1. , 7. ]])
-    """
+    """Return the shares of the neighbours that carry each label, then the features if given."""
     shares = counts.astype(np.float64)
     shares.data /= np.repeat(graph.found, np.diff(counts.indptr))
     if X is None:
@@ -432,18 +362,21 @@ def _varies(positives: Int, n_rows: int) -> np.ndarray[tuple[int], np.dtype[np.b
     return (positives > 0) & (positives < n_rows)
 
 
+@dataclass(eq=False, repr=False)
 class IBLR(IncrementalEstimator):
     """IBLR-ML: one logistic regression per label on the labels of the neighbours.
 
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     C : float
         Inverse strength of the L2 penalty, as in scikit-learn's ``LogisticRegression``;
         ``numpy.inf`` for no penalty.
     augment : bool
         Add the row's own features to the regression (IBLR-ML+). They should be on one scale.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts a label whose probability is at least 0.5.
     never_empty : bool or None
@@ -488,28 +421,9 @@ class IBLR(IncrementalEstimator):
         scoring=(IBLRScoring,),
     )
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        C: float = 1.0,
-        augment: bool = False,
-        *,
-        metric: str = "euclidean",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.C = C
-        self.augment = augment
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors: int = 10
+    C: float = 1.0
+    augment: bool = False
 
     def _fit_scoring(self, training: Training) -> IBLRScoring:
         """Fit the regressions."""

@@ -1,9 +1,9 @@
 """Exact incremental learning: models learn and forget rows, one or many at a time.
 
 After ``partial_fit`` or ``forget`` the scores of a model equal those of one fitted from scratch on
-the same rows, bit for bit. A small change revises what the method learned (``revising.py``): one
-search finds the rows whose neighbours change, and nothing else is touched. A large change updates
-the leave-one-out graph and fits the method on it again:
+the same rows, bit for bit. A small change revises what the method learned (:class:`SmallChange`):
+one search finds the rows whose neighbours change, and nothing else is touched. A large change
+updates the leave-one-out graph and fits the method on it again:
 
 - **New rows** are searched among all rows. Every old row is searched among the new rows only, and
   the result is merged into its list of neighbours.
@@ -74,7 +74,7 @@ class LiveData:
         self.fits_threshold = False
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Start with an empty writer in a copy or another process."""
+        """Start without live data in a copy or another process."""
         return LiveData, ()
 
     @contextmanager
@@ -134,50 +134,30 @@ FEWEST_EMPTY = 64
 
 @dataclass(frozen=True, eq=False)
 class ChangedRows:
-    """A change of the training rows, from which a method revises what it learned.
-
-    Parameters
-    ----------
-    rows : TrainingRows
-        The rows after the change; some places may be empty.
-    Y : csr_array of int32
-        Labels by place.
-    graph : LiveGraph or None
-        The leave-one-out graph after the change, for methods that need one.
-    writer : LiveData
-    """
+    """A change of the training rows, from which a method revises what it learned."""
 
     rows: TrainingRows
     Y: Csr
     graph: LiveGraph | None
-    writer: LiveData
+    live: LiveData
 
     def label_counts(self) -> Int:
         """Return how many rows have each label; later changes update this array in place."""
-        counts = self.writer.known_counts()
+        counts = self.live.known_counts()
         if counts is None:
             Y = self.Y
             if self.rows.n_empty:
                 Y = Y[np.flatnonzero(~self.rows.gone)]
-            counts = self.writer.keep_counts(np.bincount(Y.indices, minlength=Y.shape[1]))
+            counts = self.live.keep_counts(np.bincount(Y.indices, minlength=Y.shape[1]))
         return counts
 
 
 @dataclass(frozen=True, eq=False)
 class SmallChange:
-    """Makes the next version of a model after a small change.
-
-    Parameters
-    ----------
-    model : IncrementalEstimator
-    writer : LiveData
-        The caller holds its lock.
-    version : FittedState
-        The current version of the model.
-    """
+    """Makes the next version of a model after a small change."""
 
     model: "IncrementalEstimator"
-    writer: LiveData
+    live: LiveData
     version: FittedState
 
     @cached_property
@@ -187,23 +167,23 @@ class SmallChange:
 
     @cached_property
     def rule(self) -> Decision:
-        """The decision rule for the parameters, cached by the writer."""
-        writer = self.writer
-        if writer.rule is None or not self.has_same_parameters:
-            writer.rule = self.model.decision_rule()
-            writer.fits_threshold = needs_of(writer.rule).needs_scores
-        return writer.rule
+        """The decision rule for the parameters, cached by the live data."""
+        live = self.live
+        if live.rule is None or not self.has_same_parameters:
+            live.rule = self.model.decision_rule()
+            live.fits_threshold = needs_of(live.rule).needs_scores
+        return live.rule
 
     @property
     def fits_threshold(self) -> bool:
         """Whether the rule is fitted on leave-one-out scores."""
         _ = self.rule
-        return self.writer.fits_threshold or not self.model._searches_rows
+        return self.live.fits_threshold or not self.model._searches_rows
 
-    def can_revise(self, n_changed: int, n_left: int, X: Features | None = None) -> bool:
+    def can_update(self, n_changed: int, n_left: int, X: Features | None = None) -> bool:
         """Tell whether a change of `n_changed` rows that leaves `n_left` can be revised."""
         model, version = self.model, self.version
-        if not revises_itself(type(model)) or not model._can_update():
+        if not updates_itself(type(model)) or not model._can_update():
             return False
         if not hasattr(version.scoring, "as_fitted"):
             return False
@@ -226,10 +206,10 @@ class SmallChange:
         version, graph = self.with_graph()
         if graph is not None:
             graph.learn(X, Y, self.model._vote_groups(version.scoring, X))
-        self.writer.count(Y, 1)
+        self.live.count(Y, 1)
         labels = with_rows(widened(version.scoring.Y, len(names)), Y)
-        revision = ChangedRows(version.rows.grown(X), labels, graph, self.writer)
-        more = self._revised(version, revision, names, learned=int(X.shape[0]))
+        changed = ChangedRows(version.rows.grown(X), labels, graph, self.live)
+        more = self._revised(version, changed, names, learned=int(X.shape[0]))
         known = extended_row_names(version.row_names, row_names, more.rows.place_ids)
         return replace(more, row_names=known)
 
@@ -239,10 +219,10 @@ class SmallChange:
         version, graph = self.with_graph()
         places = version.rows.places_of(ids)
         Y = version.scoring.Y
-        self.writer.count(Y[places], -1)
+        self.live.count(Y[places], -1)
         rows = self._rows_without(version.rows, places, graph)
-        revision = ChangedRows(rows, Y, graph, self.writer)
-        fewer = self._revised(version, revision, version.label_names, forgotten=len(places))
+        changed = ChangedRows(rows, Y, graph, self.live)
+        fewer = self._revised(version, changed, version.label_names, forgotten=len(places))
         most = max(FEWEST_EMPTY, EMPTY_SHARE * fewer.rows.n_rows)
         return self.compacted(fewer) if fewer.rows.n_empty > most else fewer
 
@@ -259,8 +239,8 @@ class SmallChange:
 
     def compacted(self, version: FittedState) -> FittedState:
         """Return the version without empty places, after compacting the graph as well."""
-        if version.rows.n_empty and self.writer.graph is not None:
-            self.writer.graph.compact()
+        if version.rows.n_empty and self.live.graph is not None:
+            self.live.graph.compact()
         return version.as_fitted
 
     def _needs_graph(self) -> bool:
@@ -271,30 +251,30 @@ class SmallChange:
         """Return the version and its live graph, which is built if it does not exist yet."""
         if not self._needs_graph():
             return self.version, None
-        if self.writer.graph is None:
+        if self.live.graph is None:
             whole = self.version.as_fitted
             k = whole.scoring.k
             known = whole.graph
             graph = whole.rows.query_self(k) if known is None else narrowed(known, k)
             groups = self.model._vote_groups(whole.scoring, whole.rows.X)
-            self.writer.graph = LiveGraph(whole.rows, graph, whole.scoring.Y, k, groups)
-            return whole, self.writer.graph
-        return self.version, self.writer.graph
+            self.live.graph = LiveGraph(whole.rows, graph, whole.scoring.Y, k, groups)
+            return whole, self.live.graph
+        return self.version, self.live.graph
 
     def _revised(
-        self, version: FittedState, revision: ChangedRows, names: tuple[str, ...], **changed: int
+        self, version: FittedState, changed: ChangedRows, names: tuple[str, ...], **counts: int
     ) -> FittedState:
         """Return the version after a change; a threshold fitted on scores stays unchanged."""
-        scoring = self.model._update(version.scoring, revision)
+        scoring = self.model._update(version.scoring, changed)
         decision, calibration = version.decision, version.calibration
         if self.fits_threshold:
-            calibration = calibration.after(**changed)
+            calibration = calibration.after(**counts)
         else:
-            decision = self._fixed(self.rule, decision, scoring, revision)
-            calibration = replace(calibration, n_rows=revision.rows.n_rows)
+            decision = self._fixed(self.rule, decision, scoring, changed)
+            calibration = replace(calibration, n_rows=changed.rows.n_rows)
         return replace(
             version,
-            rows=revision.rows,
+            rows=changed.rows,
             scoring=scoring,
             decision=decision,
             label_names=names,
@@ -303,19 +283,19 @@ class SmallChange:
         )
 
     def _fixed(
-        self, rule: Decision, decision: FittedDecision, scoring: Scoring, revision: ChangedRows
+        self, rule: Decision, decision: FittedDecision, scoring: Scoring, changed: ChangedRows
     ) -> FittedDecision:
         """Return a rule that needs no scores, fitted on the current labels."""
         same: object = decision
         if rule is same or rule == same:
             if scoring.Y.shape[1] != self.version.scoring.Y.shape[1]:
-                check_decides(decision, scoring, revision.rows.X, revision.rows.metric)
+                check_decides(decision, scoring, changed.rows.X, changed.rows.metric)
             return decision
         if isinstance(rule, NeverEmpty) and isinstance(decision, FittedNeverEmpty):
-            inner = self._fixed(rule.rule, decision.rule, scoring, revision)
-            return FittedNeverEmpty(inner, rule.label_by_counts(revision.label_counts()))
-        kept = np.flatnonzero(~revision.rows.gone) if revision.rows.n_empty else slice(None)
-        return fit_blocks(rule, (), revision.Y[kept])
+            inner = self._fixed(rule.rule, decision.rule, scoring, changed)
+            return FittedNeverEmpty(inner, rule.label_by_counts(changed.label_counts()))
+        kept = np.flatnonzero(~changed.rows.gone) if changed.rows.n_empty else slice(None)
+        return fit_blocks(rule, (), changed.Y[kept])
 
 
 EXACT = ("auto", "inverted", "dense")
@@ -323,11 +303,8 @@ EXACT = ("auto", "inverted", "dense")
 
 
 @cache
-def revises_itself(kind: type[Any]) -> bool:
-    """Tell whether a class has a ``_update`` that matches its ``_fit_scoring``.
-
-    An inherited ``_update`` is used only if the class inherits ``_fit_scoring`` as well.
-    """
+def updates_itself(kind: type[Any]) -> bool:
+    """Tell whether a class has a ``_update`` that matches its ``_fit_scoring``."""
     for each in kind.__mro__:
         if "_update" in vars(each):
             return True
@@ -346,10 +323,7 @@ def decides(decision: FittedDecision, scoring: Scoring, rows: TrainingRows) -> b
 
 
 def _same(before: Any, now: Any) -> bool:
-    """Tell whether parameters are unchanged; arrays only if they are the same objects.
-
-    `recalibrate_at` is left out: it decides when the threshold is fitted, not what is learned.
-    """
+    """Tell whether parameters are unchanged; arrays only if they are the same objects."""
     return before.keys() == now.keys() and all(
         now[name] is value
         or name == "recalibrate_at"
@@ -374,6 +348,7 @@ def _pause_for_readers(replaced: FittedState, took: float) -> None:
         time.sleep(min(PAUSE * took, LONGEST_PAUSE))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class IncrementalEstimator(NeighborEstimator):
     """An estimator that learns and forgets rows without a fit from scratch.
 
@@ -395,7 +370,7 @@ class IncrementalEstimator(NeighborEstimator):
         """Return the groups of rows whose votes are counted apart; None for one group."""
         return None
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Return what the method learned, revised after a small change of the rows.
 
         Used only if the class that defines ``_fit_scoring`` defines this method too.
@@ -416,6 +391,7 @@ class IncrementalEstimator(NeighborEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n_new, m)
+            New rows, with the features of the training rows.
         Y : indicator with the columns of ``label_names_``, or list of label-name collections
             The names, or the columns of a data frame, may include new labels, which come last.
         classes : ignored
@@ -429,25 +405,25 @@ class IncrementalEstimator(NeighborEstimator):
         Notes
         -----
         The time is proportional to the number of new rows and of the neighbour lists that they
-        enter; ``docs/incremental.md`` lists the cost of each method. A change of more than
+        enter; ``docs/how-to/incremental.md`` lists the cost of each method. A change of more than
         :data:`~vicinal.methods.incremental.LARGEST_SHARE` of the rows costs a search of the new
         rows among all, one of all rows among the new ones, and one pass over the graph.
 
         Predictions in other threads do not wait; they use the model before or after the change.
         """
         if not self.__sklearn_is_fitted__():
-            with self._writer.lock:
+            with self._live.lock:
                 if not self.__sklearn_is_fitted__():
                     return self.fit(X, Y, label_names=label_names, row_names=row_names)
         refuse_classes(Y)
         fresh = owned(self._read_X(X, reset=False), X)
         count = int(fresh.shape[0])
         new_names = None if row_names is None else check_row_names(row_names, count)
-        with self._changing() as reviser:
-            version = reviser.version
+        with self._changing() as change:
+            version = change.version
             labels, names = further_labels(version.label_names, Y, count, label_names)
-            if reviser.can_revise(count, version.rows.n_rows + count, fresh):
-                self._commit(reviser, reviser.learned(fresh, labels, names, new_names))
+            if change.can_update(count, version.rows.n_rows + count, fresh):
+                self._commit(change, change.learned(fresh, labels, names, new_names))
             else:
                 self._learn_by_refit(version.as_fitted, fresh, labels, names, new_names)
         return self
@@ -468,16 +444,16 @@ class IncrementalEstimator(NeighborEstimator):
         than :data:`~vicinal.methods.incremental.EMPTY_SHARE` of the rows in memory are forgotten
         ones. :meth:`compact` releases that memory at once, and saved models never contain it.
         """
-        with self._changing() as reviser:
-            version = reviser.version
+        with self._changing() as change:
+            version = change.version
             ids = np.unique(check_rows("rows", rows, version.rows.n_ids))
             gone = version.rows.places_of(ids)
             n_left = version.rows.n_rows - len(gone)
             if n_left == 0:
                 expected = "rows of which at least one is left in the model"
                 raise InvalidArgumentError("rows", expected, f"all {len(gone)} rows")
-            if reviser.can_revise(len(gone), n_left):
-                self._commit(reviser, reviser.forgotten(gone))
+            if change.can_update(len(gone), n_left):
+                self._commit(change, change.forgotten(gone))
             else:
                 self._forget_by_refit(version.as_fitted, ids)
         return self
@@ -488,8 +464,8 @@ class IncrementalEstimator(NeighborEstimator):
         Does nothing for rules that are not fitted. Costs leave-one-out scores of all rows.
         Predictions in other threads do not wait.
         """
-        with self._changing() as reviser:
-            self._commit(reviser, reviser.version, recalibrate=True)
+        with self._changing() as change:
+            self._commit(change, change.version, recalibrate=True)
         return self
 
     def take_threshold(self, copy: Self) -> bool:
@@ -508,23 +484,23 @@ class IncrementalEstimator(NeighborEstimator):
         """
         if type(self)._recalibrated is not IncrementalEstimator._recalibrated:
             return False
-        with self._changing() as reviser:
-            version, fitted = reviser.version, copy._fitted()
+        with self._changing() as change:
+            version, fitted = change.version, copy._fitted()
             learned = version.rows.n_ids - fitted.rows.n_ids
             forgotten = fitted.rows.n_rows + learned - version.rows.n_rows
             if decides(fitted.decision, version.scoring, version.rows):
                 since = fitted.calibration.after(learned, forgotten)
                 version = replace(version, decision=fitted.decision, calibration=since)
-            reviser.writer.keep_for(version)
+            change.live.keep_for(version)
             self._publish(version)
         return True
 
     def compact(self) -> Self:
         """Release the memory that forgotten rows still use."""
-        with self._changing() as reviser:
-            version = reviser.compacted(reviser.version)
+        with self._changing() as change:
+            version = change.compacted(change.version)
             version.rows.compact()
-            self._commit(reviser, version, recalibrate=False)
+            self._commit(change, version, recalibrate=False)
         return self
 
     def training_graph(self) -> NeighborGraph:
@@ -537,11 +513,11 @@ class IncrementalEstimator(NeighborEstimator):
 
     def known_graph(self) -> NeighborGraph | None:
         """Return the leave-one-out graph if the model has it; nothing is searched."""
-        with self._writer.lock:
-            graph, version = self._writer.graph, self._fitted()
+        with self._live.lock:
+            graph, version = self._live.graph, self._fitted()
             if version.graph is not None:
                 return version.graph
-            if graph is not None and self._writer.follows(version):
+            if graph is not None and self._live.follows(version):
                 return graph.graph(version.rows.gone)
         return None
 
@@ -551,11 +527,11 @@ class IncrementalEstimator(NeighborEstimator):
         Predictions do not change. For programs that load a model to teach it: their first change
         then takes no longer than the next ones.
         """
-        with self._changing() as reviser:
-            version = reviser.version
-            if reviser.can_revise(1, version.rows.n_rows):
-                version, _ = reviser.with_graph()
-            reviser.writer.keep_for(version)
+        with self._changing() as change:
+            version = change.version
+            if change.can_update(1, version.rows.n_rows):
+                version, _ = change.with_graph()
+            change.live.keep_for(version)
             self._publish(version)
         return self
 
@@ -571,7 +547,7 @@ class IncrementalEstimator(NeighborEstimator):
             :meth:`training_graph` of a model with the same rows and parameters. Its shape, its
             metric and its ids are checked, its distances are not.
         """
-        with self._writer.lock:
+        with self._live.lock:
             version = self._fitted()
             if graph.metric != version.rows.metric:
                 raise InvalidArgumentError("graph", f"metric {version.rows.metric}", graph.metric)
@@ -580,7 +556,7 @@ class IncrementalEstimator(NeighborEstimator):
         return self
 
     @property
-    def _writer(self) -> LiveData:
+    def _live(self) -> LiveData:
         """The lock and the state that only changes of the model use."""
         known = vars(self).get("_writes")
         return cast(
@@ -589,32 +565,29 @@ class IncrementalEstimator(NeighborEstimator):
 
     @contextmanager
     def _changing(self) -> Iterator[SmallChange]:
-        """Wait for the lock, and restore the model if the change within fails.
-
-        After a change, predictions in other threads have their turn.
-        """
+        """Wait for the lock, and restore the model if the change within fails."""
         before = self._fitted()
-        writer = self._writer
-        with writer.lock:
+        live = self._live
+        with live.lock:
             start = time.perf_counter()
             before = self._fitted()
             try:
-                with writer.changing(before):
-                    yield SmallChange(self, writer, before)
+                with live.changing(before):
+                    yield SmallChange(self, live, before)
             except BaseException:
                 self._publish(before)
                 raise
         _pause_for_readers(before, time.perf_counter() - start)
 
     def _commit(
-        self, reviser: SmallChange, version: FittedState, recalibrate: bool | None = None
+        self, change: SmallChange, version: FittedState, recalibrate: bool | None = None
     ) -> None:
         """Publish a version; refit its threshold always, never, or if it is too outdated (None)."""
         if recalibrate is None:
-            recalibrate = self._is_outdated(reviser.version, version)
-        if recalibrate and reviser.fits_threshold:
-            version = self._recalibrated(reviser, version)
-        reviser.writer.keep_for(version)
+            recalibrate = self._is_outdated(change.version, version)
+        if recalibrate and change.fits_threshold:
+            version = self._recalibrated(change, version)
+        change.live.keep_for(version)
         self._publish(version)
 
     def _is_outdated(self, before: FittedState, version: FittedState) -> bool:
@@ -630,19 +603,19 @@ class IncrementalEstimator(NeighborEstimator):
             return at == "always"
         return version.calibration.stale_share >= at
 
-    def _recalibrated(self, reviser: SmallChange, version: FittedState) -> FittedState:
+    def _recalibrated(self, change: SmallChange, version: FittedState) -> FittedState:
         """Return the version without empty places, with a threshold fitted on its rows."""
-        version = reviser.compacted(version)
-        live, rows, scoring = reviser.writer.graph, version.rows, version.scoring
-        if live is not None:
-            graph = live.graph(rows.gone)
+        version = change.compacted(version)
+        lists, rows, scoring = change.live.graph, version.rows, version.scoring
+        if lists is not None:
+            graph = lists.graph(rows.gone)
         elif version.graph is not None:
             graph = narrowed(version.graph, scoring.k)
         else:
             graph = rows.query_self(scoring.k)
         training = Training(graph, scoring.Y, rows.X)
         with using_threads(rows.n_jobs):
-            decision = self._fit_decision(reviser.rule, scoring, training, rows)
+            decision = self._fit_decision(change.rule, scoring, training, rows)
         return replace(version, decision=decision, calibration=Calibration(rows.n_rows))
 
     def _learn_by_refit(
@@ -684,33 +657,24 @@ class IncrementalEstimator(NeighborEstimator):
     ) -> None:
         """Fit again; the state kept for small changes belongs to the old version and is dropped."""
         check_recalibrate_at(self.recalibrate_at)
-        with self._writer.lock:
-            self._writer.drop()
+        with self._live.lock:
+            self._live.drop()
             super()._adopt(search, graph, labels, row_names, weights)
 
     def _training_graph(self, version: FittedState, k: int) -> NeighborGraph:
         """Return the leave-one-out graph for k: the known one, or a new search."""
         known = version.graph
-        live = self._writer.graph
-        if known is None and live is not None and k == version.scoring.k:
-            live.compact()
-            known = live.graph(version.rows.gone)
+        lists = self._live.graph
+        if known is None and lists is not None and k == version.scoring.k:
+            lists.compact()
+            known = lists.graph(version.rows.gone)
         if known is None or known.k < min(k, version.rows.width_among_others(k)):
             return version.rows.query_self(k)
         return narrowed(known, k)
 
 
 def check_recalibrate_at(value: object) -> float | str:
-    """Return ``recalibrate_at``, checked.
-
-    Examples
-    --------
-    >>> check_recalibrate_at("often")
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: recalibrate_at: expected one of 'always', 'never',
-    got 'often'
-    """
+    """Return ``recalibrate_at``, checked."""
     if isinstance(value, str):
         return check_option("recalibrate_at", value, ("always", "never"))
     return check_real("recalibrate_at", value, low=0)

@@ -48,7 +48,7 @@ multi-label classification", DSAA 2017, section III-A4.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Self, cast
 
 import numpy as np
@@ -61,7 +61,7 @@ from vicinal._core.state import FieldState, State, damage_if_refused, read_count
 from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.distances import COSINE, DOT
 from vicinal.errors import InvalidArgumentError, ModelFormatError, warn_user
-from vicinal.explain.breakdown import Breakdown, weighted_breakdowns
+from vicinal.explanation.breakdown import Breakdown, weighted_breakdowns
 from vicinal.graph import NeighborGraph, neighbor_cardinality
 from vicinal.index import TrainingRows
 from vicinal.methods._formulas import (
@@ -79,28 +79,7 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True, eq=False)
 class InstanceKNNScoring(KeptLabels):
-    """The training labels; there is nothing else to learn.
-
-    Parameters
-    ----------
-    k : int
-    Y : csr_array of int32, shape (n, L)
-    power : float
-        Above 0.
-
-    Examples
-    --------
-    The nearer neighbour has both labels, the other one only the second: the first label gets 0.6 of
-    a total weight of 0.6 + 0.2.
-
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1, 1], [0, 1]], dtype=np.int32))
-    >>> ids = np.array([[0, 1]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.array([[0.6, 0.2]]), "cosine", n_rows=2)
-    >>> InstanceKNNScoring(k=2, Y=Y).scores(graph).toarray().round(4)
-    array([[0.75, 1.  ]])
-    """
+    """The training labels; there is nothing else to learn."""
 
     power: float = 1.0
 
@@ -160,29 +139,7 @@ def weighted_votes(
 
 @dataclass(frozen=True, eq=False)
 class SecondOrderScoring(FieldState):
-    """The re-weighted labels of the training rows.
-
-    Parameters
-    ----------
-    k : int
-        Number of neighbours, in both orders.
-    rw : csr_array of float64, shape (n, L)
-        Memory: 12 bytes per row and label of one of its k rows.
-    Y : csr_array of int32, shape (n, L)
-
-    Examples
-    --------
-    Two rows with different labels and a similarity of 0.25: with k = 2, each has weight 1 for its
-    own label and 0.25 for that of the other, divided by 1.25.
-
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1, 0], [0, 1]], dtype=np.int32))
-    >>> others = np.array([[1], [0]], dtype=np.int32)
-    >>> joint = NeighborGraph(others, np.full((2, 1), 0.25), "cosine", n_rows=2)
-    >>> SecondOrderScoring.fit(Training(joint, Y, joint=joint), k=2).rw.toarray()
-    array([[0.8, 0.2],
-           [0.2, 0.8]])
-    """
+    """The re-weighted labels of the training rows."""
 
     k: int
     rw: Csr
@@ -197,10 +154,7 @@ class SecondOrderScoring(FieldState):
     def fit_sweep(
         cls, training: Training, ks: Iterable[int], literal: bool = False
     ) -> Iterator[Self]:
-        """Fit for each k of `ks` (ascending), adding each neighbour once.
-
-        The literal similarity is searched here; ``training.joint`` has the cosines.
-        """
+        """Fit for each k of `ks` (ascending), adding each neighbour once."""
         wanted = list(ks)
         if literal:
             joint, to_itself = literal_joint_graph(training, max(wanted))
@@ -251,8 +205,6 @@ def with_joint_graph(training: Training, k: int, n_jobs: int | None) -> Training
     by the cosine of [X, Y], whatever the metric of the first order. Warns if rows have far fewer
     labels than features, because the labels then hardly change the neighbours.
 
-    Notes
-    -----
     Memory while fitting: 12 bytes per entry of X and Y, and the same again for the index.
     """
     if training.X is None:
@@ -286,26 +238,19 @@ def literal_joint_graph(training: Training, k: int) -> tuple[NeighborGraph, Floa
 
 
 def joined(X: Features, Y: Csr) -> Csr:
-    """Return features and labels side by side.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Y = sparse.csr_array(np.array([[1], [0]], dtype=np.int32))
-    >>> joined(np.array([[0.5, 0.0], [0.0, 2.0]]), Y).toarray()
-    array([[0.5, 0. , 1. ],
-           [0. , 2. , 0. ]])
-    """
+    """Return features and labels side by side."""
     rows = sparse.csr_array(X)
     return cast("Csr", sparse.hstack([rows, Y.astype(rows.dtype)], format="csr"))
 
 
+@dataclass(eq=False, repr=False)
 class InstanceKNN(IncrementalEstimator):
     """Instance kNN: the labels of the neighbours, weighted by similarity.
 
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     second_order : bool or "literal"
         Replace each neighbour's labels by the average labels of the rows that are most similar to
         it in features and labels together: by the cosine if True, by the paper's printed formula if
@@ -357,28 +302,11 @@ class InstanceKNN(IncrementalEstimator):
         scoring=(InstanceKNNScoring, SecondOrderScoring),
     )
 
-    def __init__(
-        self,
-        n_neighbors: int = 15,
-        second_order: bool | str = False,
-        power: float = 1.0,
-        *,
-        metric: str = "cosine",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.second_order = second_order
-        self.power = power
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors: int = 15
+    second_order: bool | str = False
+    power: float = 1.0
+    _: KW_ONLY
+    metric: str = "cosine"
 
     def _fit_scoring(self, training: Training) -> InstanceKNNScoring | SecondOrderScoring:
         """Keep the labels; the second order replaces them by averages of similar rows."""
@@ -389,11 +317,11 @@ class InstanceKNN(IncrementalEstimator):
             raise InvalidArgumentError("power", "1, because second_order is set", power)
         return InstanceKNNScoring.fit(training, self.n_neighbors, power)
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Keep the current labels; the second order is never revised, but fitted again."""
         if not isinstance(scoring, InstanceKNNScoring):
             raise TypeError(f"expected InstanceKNNScoring, got {type(scoring).__name__}")
-        return replace(scoring, Y=revision.Y)
+        return replace(scoring, Y=changed.Y)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterable[Scoring]:
         """Fit the second order once for all k; the first order has nothing to fit."""

@@ -42,7 +42,7 @@ from vicinal._core.validation import check_features
 from vicinal.decision import Threshold
 from vicinal.distances import EUCLIDEAN
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.explain.breakdown import Breakdown
+from vicinal.explanation.breakdown import Breakdown
 from vicinal.graph import NeighborGraph, cardinality_of, votes
 from vicinal.index import build_index
 from vicinal.index.training_rows import VoteGroups
@@ -50,7 +50,7 @@ from vicinal.methods import _formulas
 from vicinal.methods._formulas import label_values, neighbor_places
 from vicinal.methods.fold import votes_at_each_k
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
-from vicinal.methods.mlknn import looked_up, vote_posterior, vote_table_breakdowns
+from vicinal.methods.mlknn import looked_up, vote_table_breakdowns
 from vicinal.methods.registry import EVERY_K, Method
 from vicinal.methods.training import (
     EveryLabel,
@@ -72,24 +72,6 @@ def find_centers(X: Features, n_clusters: int, random_state: object = None) -> F
 
     There are fewer if there are fewer rows than `n_clusters`, or if a centre is nearest to no row
     (duplicate rows; mini-batches), because it would represent nothing.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array, shape (n, m)
-    n_clusters : int
-    random_state : None, int or RandomState
-        Seed of scikit-learn's ``KMeans`` (``MiniBatchKMeans`` above 20,000 rows).
-
-    Returns
-    -------
-    ndarray of float64, shape (c, m)
-        Dense, even if `X` is sparse: 8 bytes per cluster and feature.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
-    >>> sorted(find_centers(X, 2, random_state=0).ravel().tolist())
-    [0.5, 10.5]
     """
     n_rows = X.shape[0]
     kind = KMeans if n_rows <= MINI_BATCH_ROWS else MiniBatchKMeans
@@ -121,13 +103,7 @@ def _short_indices(X: Features) -> Features:
 
 
 def nearest_center(X: Features, centers: Float) -> Int32:
-    """Return the number of the nearest centre of each row; the lower number wins ties.
-
-    Examples
-    --------
-    >>> nearest_center(np.array([[0.0], [2.0], [1.0]]), np.array([[0.0], [2.0], [2.0]]))
-    array([0, 1, 0], dtype=int32)
-    """
+    """Return the number of the nearest centre of each row; the lower number wins ties."""
     same_kind = sparse.csr_array(centers) if isinstance(X, sparse.csr_array) else centers
     nearest: Int32 = build_index(same_kind, EUCLIDEAN.name).query(X, 1).ids[:, 0]
     return nearest
@@ -137,40 +113,9 @@ def nearest_center(X: Features, centers: Float) -> Int32:
 class LAMLkNNScoring(FieldState, EveryLabel):
     """The counts of ML-kNN, for each cluster.
 
-    Parameters
-    ----------
-    k : int
-        Number of neighbours.
-    smoothing : float
-        The *s* above.
-    centers : ndarray of float64, shape (c, m)
-        One per cluster. By the formulas, a cluster without training rows scores 1/2 for every label
-        (0 if s = 0).
-    with_label, without_label : ndarray of int64, shape (c, L, width)
-        :math:`c^w_l[j]` and :math:`c'^w_l[j]`; width is 1 + the maximum number of votes.
-    Y : csr_array of int32, shape (n, L)
-        Training labels.
-
-    Notes
-    -----
     Memory: 24 bytes per cluster, label and possible count. What a label scores without a vote
     differs from cluster to cluster, so with more than one cluster scores are dense
     (:mod:`vicinal.methods.training`).
-
-    Examples
-    --------
-    The rows of ML-kNN's example, the first two in one cluster and the last two in another. In the
-    first all rows carry the label, after a vote each: with s = 1 the prior is 3/4, the likelihood
-    of a vote 3/4 with and, from no rows, 1/2 without the label: 9/16 / (9/16 + 1/8) = 9/11.
-
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1], [1], [0], [0]], dtype=np.int32))
-    >>> ids = np.array([[1], [0], [3], [2]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.ones((4, 1)), "euclidean", n_rows=4)
-    >>> X, centers = np.array([[0.0], [1.0], [10.0], [11.0]]), np.array([[0.5], [10.5]])
-    >>> model = LAMLkNNScoring.fit(Training(graph, Y, X), 1, 1.0, centers)
-    >>> (model.scores(graph, X).toarray() * 11).round(6).ravel()
-    array([9., 9., 2., 2.])
     """
 
     k: int
@@ -213,7 +158,7 @@ class LAMLkNNScoring(FieldState, EveryLabel):
     @cached_property
     def posterior(self) -> Float:
         """:math:`r(l)` for every cluster and possible count, shape (c, L, width)."""
-        return vote_posterior(
+        return _formulas.vote_posterior(
             self.prior, self.with_label, self.without_label, self.smoothing, self.k
         )
 
@@ -294,6 +239,7 @@ def _check_tables(with_label: Int, without_label: Int, Y: Csr) -> None:
         raise ModelFormatError("with_label, without_label: counts do not add up")
 
 
+@dataclass(eq=False, repr=False)
 class LAMLkNN(IncrementalEstimator):
     """LAML-kNN: ML-kNN with separate statistics for each cluster of rows.
 
@@ -310,6 +256,7 @@ class LAMLkNN(IncrementalEstimator):
     random_state : None, int or RandomState
         Random seed for k-means; an integer gives the same clusters each time.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts a label whose posterior is at least 0.5.
     never_empty : bool or None
@@ -355,32 +302,11 @@ class LAMLkNN(IncrementalEstimator):
 
     _learns_from_graph = True
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        smoothing: float = 1.0,
-        n_clusters: int = 5,
-        centers: object = None,
-        random_state: object = None,
-        *,
-        metric: str = "euclidean",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.smoothing = smoothing
-        self.n_clusters = n_clusters
-        self.centers = centers
-        self.random_state = random_state
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors: int = 10
+    smoothing: float = 1.0
+    n_clusters: int = 5
+    centers: object = None
+    random_state: object = None
 
     def _fit_scoring(self, training: Training) -> LAMLkNNScoring:
         """Count the neighbours' votes within each cluster."""
@@ -398,13 +324,13 @@ class LAMLkNN(IncrementalEstimator):
         with using_threads(self.n_jobs):
             return VoteGroups(len(scoring.centers), nearest_center(X, scoring.centers))
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Take over the tables, which the live graph keeps cluster by cluster."""
-        if revision.graph is None or not isinstance(scoring, LAMLkNNScoring):
+        if changed.graph is None or not isinstance(scoring, LAMLkNNScoring):
             raise RuntimeError("a change without the graph")
-        shape = (len(scoring.centers), revision.Y.shape[1], -1)
-        with_label, without_label = (table.reshape(shape) for table in revision.graph.tables())
-        return replace(scoring, with_label=with_label, without_label=without_label, Y=revision.Y)
+        shape = (len(scoring.centers), changed.Y.shape[1], -1)
+        with_label, without_label = (table.reshape(shape) for table in changed.graph.tables())
+        return replace(scoring, with_label=with_label, without_label=without_label, Y=changed.Y)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[LAMLkNNScoring]:
         """Find the clusters and count the votes once for all k."""

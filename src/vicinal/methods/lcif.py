@@ -15,7 +15,7 @@ multi-label classification", DSAA 2017, section III-C.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Self
 
 from scipy import sparse
@@ -26,7 +26,7 @@ from vicinal._core.csr import with_values
 from vicinal._core.state import State, damage_if_refused, read_part, read_plain
 from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.explain.breakdown import Breakdown
+from vicinal.explanation.breakdown import Breakdown
 from vicinal.graph import NeighborGraph
 from vicinal.methods.feature_knn import (
     FEATURE_SWITCHES,
@@ -44,29 +44,7 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True, eq=False)
 class LCIFScoring:
-    """The two fitted parts and their mixing weight.
-
-    Parameters
-    ----------
-    instance : InstanceKNNScoring or SecondOrderScoring
-    feature : FeatureKNNScoring or ChangedFeatureKNNScoring
-    mixing : float
-        The λ above: 1 for only the instance part, 0 for only the feature part.
-
-    Examples
-    --------
-    The single neighbour has only the first label; the query's single feature is most similar to the
-    second label, with a cosine of 1.
-
-    >>> import numpy as np
-    >>> Y = sparse.csr_array(np.array([[1, 0], [0, 1]], dtype=np.int32))
-    >>> features = FeatureKNNScoring(sparse.csr_array(np.array([[0.0, 1.0]])), "mean", Y)
-    >>> ids = np.array([[0]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.array([[0.5]]), "cosine", n_rows=2)
-    >>> model = LCIFScoring(InstanceKNNScoring(1, Y), features, mixing=0.25)
-    >>> model.scores(graph, np.array([[1.0]])).toarray()
-    array([[0.25, 0.75]])
-    """
+    """The two fitted parts and their mixing weight."""
 
     instance: InstanceKNNScoring | SecondOrderScoring
     feature: FeatureKNNScoring | ChangedFeatureKNNScoring
@@ -142,16 +120,7 @@ class LCIFScoring:
 
 
 def mix(instance: Scores, feature: Scores, mixing: float) -> Scores:
-    """Return λ · instance + (1 − λ) · feature, both sparse with absent = 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> instance = Scores.sparse(sparse.csr_array(np.array([[0.8, 0.0, 0.4]])))
-    >>> feature = Scores.sparse(sparse.csr_array(np.array([[0.0, 0.4, 0.8]])))
-    >>> mix(instance, feature, 0.25).toarray().round(4)
-    array([[0.2, 0.3, 0.7]])
-    """
+    """Return λ · instance + (1 − λ) · feature, both sparse with absent = 0."""
     parts = [
         with_values(values, weight * values.data)
         for values, weight in ((stored(instance), mixing), (stored(feature), 1 - mixing))
@@ -170,6 +139,7 @@ def stored(scores: Scores) -> Csr:
     return values
 
 
+@dataclass(eq=False, repr=False)
 class LCIF(IncrementalEstimator):
     """LCIF: a linear combination of instance kNN and feature kNN.
 
@@ -184,6 +154,7 @@ class LCIF(IncrementalEstimator):
     second_order : bool or "literal"
         Use second-order instance kNN (LCIF2 in the paper; see :class:`InstanceKNN`).
     neighbors_of : {"feature", "label"}
+        Whether each feature keeps its most similar labels, or each label its features.
     aggregate : {"mean", "max", "kept-mean", "literal"}
         See :class:`FeatureKNN`.
     metric : {"cosine", "dot", "euclidean"}
@@ -236,34 +207,14 @@ class LCIF(IncrementalEstimator):
         scoring=(LCIFScoring,),
     )
 
-    def __init__(
-        self,
-        n_neighbors_instance: int = 15,
-        n_neighbors_feature: int = 15,
-        mixing: float = 0.5,
-        second_order: bool | str = False,
-        neighbors_of: str = "feature",
-        aggregate: str = "kept-mean",
-        *,
-        metric: str = "cosine",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors_instance = n_neighbors_instance
-        self.n_neighbors_feature = n_neighbors_feature
-        self.mixing = mixing
-        self.second_order = second_order
-        self.neighbors_of = neighbors_of
-        self.aggregate = aggregate
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors_instance: int = 15
+    n_neighbors_feature: int = 15
+    mixing: float = 0.5
+    second_order: bool | str = False
+    neighbors_of: str = "feature"
+    aggregate: str = "kept-mean"
+    _: KW_ONLY
+    metric: str = "cosine"
 
     def _neighbors(self) -> int:
         """Return ``n_neighbors_instance``, checked."""
@@ -284,12 +235,12 @@ class LCIF(IncrementalEstimator):
         few = self.neighbors_of == "feature" and self.aggregate != "literal"
         return few and self.second_order is False
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Revise both parts."""
         if not isinstance(scoring, LCIFScoring):
             raise TypeError(f"expected LCIFScoring, got {type(scoring).__name__}")
-        k, Y = self.n_neighbors_feature, revision.Y
-        feature = revised_features(scoring.feature, revision, k, self.aggregate)
+        k, Y = self.n_neighbors_feature, changed.Y
+        feature = revised_features(scoring.feature, changed, k, self.aggregate)
         return LCIFScoring(InstanceKNNScoring(scoring.k, Y), feature, scoring.mixing)
 
     @classmethod

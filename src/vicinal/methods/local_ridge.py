@@ -44,7 +44,7 @@ from vicinal._core.validation import check_features, csr_parts
 from vicinal._native import label_weights, local_ridge_dense, local_ridge_sparse
 from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph, neighbor_cardinality
 from vicinal.methods._formulas import label_values, neighbor_places
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
@@ -62,34 +62,6 @@ def ridge_weights(
     r"""Return :math:`w = (K + αI)^{-1} s` of each query, for each number of neighbours and each α.
 
     The products of the neighbours' rows are computed once for all of them.
-
-    Parameters
-    ----------
-    graph : NeighborGraph
-        Neighbours by any distance. The compiled core knows the cosine, the dot product and the
-        Euclidean distance; others are compared by their definition, one query at a time.
-    X : ndarray or csr_array, shape (graph.n_rows, m)
-        The rows that the ids of `graph` number.
-    ks : sequence of int
-        From 1 to the graph's k.
-    alphas : sequence of float
-        Above 0.
-
-    Returns
-    -------
-    ndarray of float64, shape (len(ks), len(alphas), n_queries, graph.k)
-        0 where there is no neighbour. The bits depend on one neighbourhood and one setting only:
-        neither on the number of threads nor on the other queries, ks and alphas.
-
-    Examples
-    --------
-    Two equal neighbours share the weight that one alone would get:
-
-    >>> X = np.array([[3.0, 4.0], [3.0, 4.0]])
-    >>> graph = NeighborGraph(np.array([[0, 1]], dtype=np.int32), np.ones((1, 2)), "cosine", 2)
-    >>> ridge_weights(graph, X, ks=[1, 2], alphas=[1.0])[:, 0, 0].round(4)
-    array([[0.5   , 0.    ],
-           [0.3333, 0.3333]])
     """
     if X.shape[0] != graph.n_rows:
         raise InvalidArgumentError("X", f"{graph.n_rows} rows", X.shape[0])
@@ -145,24 +117,7 @@ def _kernels(graph: NeighborGraph, values: Float, near: Float) -> tuple[Float, F
 def label_sums(graph: NeighborGraph, weights: Float, Y: Csr) -> Csr:
     r"""Return :math:`\sum_j w_j y_j(l)` for each query and label that one of its neighbours has.
 
-    Parameters
-    ----------
-    graph : NeighborGraph
-    weights : ndarray of float64, shape (n_queries, graph.k)
-        Of either sign. A neighbour of weight 0 is left out.
-    Y : csr_array, shape (graph.n_rows, L)
-        Label indicator; every stored entry counts as one.
-
-    Notes
-    -----
     Memory: 12 bytes per query and label that one of its neighbours has, and 9 per label and thread.
-
-    Examples
-    --------
-    >>> graph = NeighborGraph(np.array([[1, 0]], dtype=np.int32), np.ones((1, 2)), "cosine", 2)
-    >>> Y = sparse.csr_array(np.array([[1, 1, 0], [0, 1, 0]]))
-    >>> label_sums(graph, np.array([[0.75, -0.25]]), Y).toarray()
-    array([[-0.25,  0.5 ,  0.  ]])
     """
     if Y.shape[0] != graph.n_rows:
         raise InvalidArgumentError("Y", f"{graph.n_rows} rows", Y.shape[0])
@@ -185,30 +140,7 @@ def label_sums(graph: NeighborGraph, weights: Float, Y: Csr) -> Csr:
 
 @dataclass(frozen=True, eq=False)
 class LocalRidgeScoring(KeptLabels):
-    """The training rows and their labels; there is nothing else to learn.
-
-    Parameters
-    ----------
-    k : int
-    Y : csr_array of int32, shape (n, L)
-    X : ndarray or csr_array, shape (n, m), or None
-        The training rows; None in the saved state of a model, which holds them itself.
-    alpha : float
-        Above 0.
-    center : bool or None
-        Whether μ is the neighbours' mean or 0; None: the mean if `X` is dense.
-
-    Examples
-    --------
-    The first two rows are equal, so together they speak about as loudly as the third:
-
-    >>> X = sparse.csr_array(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0], [0, 1]], dtype=np.int32))
-    >>> ids = np.array([[0, 1, 2]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.full((1, 3), np.sqrt(0.5)), "cosine", n_rows=3)
-    >>> LocalRidgeScoring(3, Y, X, alpha=0.1).scores(graph).toarray().round(4)
-    array([[0.6734, 0.6428]])
-    """
+    """The training rows and their labels; there is nothing else to learn."""
 
     X: Features | None = None
     alpha: float = 1.0
@@ -332,6 +264,7 @@ class LocalRidge(IncrementalEstimator):
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     alpha : float
         Regularisation strength α, above 0. Large values turn the weights into similarities divided
         by α, small ones let few neighbours decide.
@@ -423,9 +356,9 @@ class LocalRidge(IncrementalEstimator):
         """Keep the rows and the labels."""
         return LocalRidgeScoring.fit(training, self.n_neighbors, self.alpha, self.center)
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Keep the current rows and labels."""
-        return _checked(scoring).as_fitted(revision.Y, revision.rows.X)
+        return _checked(scoring).as_fitted(changed.Y, changed.rows.X)
 
     def get_state(self) -> dict[str, State]:
         """Return the fitted model as plain values, arrays and parts; the rows are in it once."""

@@ -27,7 +27,7 @@ from scipy import sparse
 from vicinal._core.arrays import Csr, Features, Int, Int32
 from vicinal._core.csr import take_rows
 from vicinal.decision import LabelSets
-from vicinal.explain.breakdown import Breakdown
+from vicinal.explanation.breakdown import Breakdown
 from vicinal.graph import NeighborGraph, votes_by_k
 from vicinal.methods._formulas import label_values, neighbor_places
 from vicinal.methods.brknn import confidence, equal_votes
@@ -41,29 +41,8 @@ from vicinal.scores import Scores
 class LPkNNScoring(KeptLabels):
     """The training labels, whose distinct rows are the classes.
 
-    Notes
-    -----
     Memory: 8 bytes per training row for its class, in addition to `Y`; while scoring, 8 bytes per
     query and neighbour.
-
-    Examples
-    --------
-    Two of the four neighbours have the first label and three the second; the only set that occurs
-    twice consists of the second label:
-
-    >>> Y = sparse.csr_array(np.array([[1, 1], [0, 1], [1, 0], [0, 1]], dtype=np.int32))
-    >>> ids = np.array([[0, 1, 2, 3]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.zeros((1, 4)), "euclidean", n_rows=4)
-    >>> scores = LPkNNScoring(k=4, Y=Y).scores(graph)
-    >>> scores.label_sets.toarray()
-    array([[0, 1]], dtype=int32)
-    >>> scores.toarray()
-    array([[0.5 , 0.75]])
-
-    Among the nearest three every set occurs once, so the set of the nearest row is predicted:
-
-    >>> LPkNNScoring(k=3, Y=Y).scores(graph).label_sets.toarray()
-    array([[1, 1]], dtype=int32)
     """
 
     @cached_property
@@ -115,11 +94,6 @@ def label_set_ids(Y: Csr) -> Int:
 
     Rows are distinguished by their first label, then by their second, and so on. Time: a sort of
     the rows that have such a label, for each of these steps.
-
-    Examples
-    --------
-    >>> label_set_ids(sparse.csr_array(np.array([[1, 1], [0, 0], [1, 0], [1, 1]])))
-    array([2, 0, 1, 2])
     """
     n_rows, n_labels = Y.shape
     starts, sizes = Y.indptr[:-1], np.diff(Y.indptr)
@@ -140,18 +114,6 @@ def majorities(classes: Int, ks: Iterable[int]) -> Iterator[Int]:
 
     It is the first position of that class; of several equally frequent classes, the one that occurs
     first.
-
-    Parameters
-    ----------
-    classes : ndarray of int64, shape (n, width)
-        Rows with fewer classes are padded with −1, which is not counted.
-    ks : iterable of int
-        Ascending, from 1 to the width.
-
-    Examples
-    --------
-    >>> [places.tolist() for places in majorities(np.array([[4, 7, 7], [5, -1, -1]]), [2, 3])]
-    [[0, 0], [1, 0]]
     """
     alike: Int32 = np.zeros(classes.shape, dtype=np.int32)
     done = 0
@@ -175,13 +137,16 @@ def _rows_or_empty(Y: Csr, rows: Int32) -> Csr:
     return sparse.csr_array((chosen.data, chosen.indices, indptr), shape=(len(rows), Y.shape[1]))
 
 
+@dataclass(eq=False, repr=False)
 class LPkNN(IncrementalEstimator):
     """Label powerset kNN: predict the most frequent label set among the neighbours.
 
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts the most frequent label set.
     never_empty : bool or None
@@ -215,29 +180,12 @@ class LPkNN(IncrementalEstimator):
         name="lpknn", grid={"n_neighbors": EVERY_K}, rule=LabelSets(), scoring=(LPkNNScoring,)
     )
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        metric: str = "euclidean",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors: int = 10
 
     def _fit_scoring(self, training: Training) -> LPkNNScoring:
         """Keep the labels."""
         return LPkNNScoring.fit(training, self.n_neighbors)
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Keep the current labels."""
-        return LPkNNScoring(scoring.k, revision.Y)
+        return LPkNNScoring(scoring.k, changed.Y)

@@ -36,7 +36,7 @@ from vicinal._core.csr import with_values
 from vicinal._core.state import FieldState, State, read_array, read_count
 from vicinal.decision import Threshold
 from vicinal.errors import ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Fact, vote_breakdowns
+from vicinal.explanation.breakdown import Breakdown, Fact, vote_breakdowns
 from vicinal.graph import NeighborGraph, cardinality_of, votes
 from vicinal.methods import _formulas
 from vicinal.methods._formulas import label_values, neighbor_places, tally
@@ -51,33 +51,7 @@ from vicinal.scores import Scores
 class MLkNNScoring(FieldState):
     """The counts of ML-kNN.
 
-    Parameters
-    ----------
-    k : int
-        Number of neighbours.
-    smoothing : float
-        The *s* above; 1 is Laplace smoothing.
-    with_label, without_label : ndarray of int64, shape (L, width)
-        :math:`c_l[j]` and :math:`c'_l[j]`; width is 1 + the maximum number of votes.
-    Y : csr_array of int32, shape (n, L)
-        Training labels.
-
-    Notes
-    -----
     Memory: 24 bytes per label and possible count (the two counts and the posterior), besides `Y`.
-
-    Examples
-    --------
-    Four rows, one neighbour each; the label sits on rows 0 and 1, which are each other's neighbour,
-    as are rows 2 and 3. So a vote is always right, and the posterior after a vote, with s = 1, is
-    (1/2 · 3/4) / (1/2 · 3/4 + 1/2 · 1/4) = 3/4.
-
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1], [1], [0], [0]], dtype=np.int32))
-    >>> ids = np.array([[1], [0], [3], [2]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.ones((4, 1)), "euclidean", n_rows=4)
-    >>> MLkNNScoring.fit(Training(graph, Y), k=1, smoothing=1.0).posterior
-    array([[0.25, 0.75]])
     """
 
     k: int
@@ -123,7 +97,7 @@ class MLkNNScoring(FieldState):
     @cached_property
     def posterior(self) -> Float:
         """:math:`r(l)` for every possible count, shape (L, width)."""
-        return vote_posterior(
+        return _formulas.vote_posterior(
             self.prior, self.with_label, self.without_label, self.smoothing, self.k
         )
 
@@ -158,17 +132,6 @@ class MLkNNScoring(FieldState):
         return cls(k, read_weight(state, "smoothing"), tables[0], tables[1], Y)
 
 
-def vote_posterior(
-    prior: Float, with_label: Int, without_label: Int, smoothing: float, k: int
-) -> Float:
-    """Return :math:`r(l)` for every number of votes, from tables of shape (…, L, width)."""
-    likelihoods = [
-        _formulas.likelihood(table, table.sum(axis=-1, keepdims=True), smoothing, n_outcomes=k + 1)
-        for table in (with_label, without_label)
-    ]
-    return _formulas.posterior(prior[..., None], *likelihoods)
-
-
 def looked_up(posterior: Float, counts: Csr, sizes: Float) -> Scores:
     """Return the scores of queries with these votes, stored where there are any."""
     stored = with_values(counts, posterior[counts.indices, counts.data])
@@ -183,10 +146,7 @@ def vote_table_breakdowns(
     said: Float,
     labels: Sequence[int],
 ) -> list[Breakdown]:
-    """Return breakdowns of posteriors looked up by the number of votes.
-
-    `tables` are the prior, shape (L,), the two counts and the posterior, each of shape (L, width).
-    """
+    """Return breakdowns of posteriors looked up by the number of votes."""
     prior, with_label, without_label, posterior = tables
     facts: list[dict[str, Fact]] = []
     values, bases = [], []
@@ -209,15 +169,18 @@ def vote_table_breakdowns(
     return vote_breakdowns(places, said, values, bases, facts)
 
 
+@dataclass(eq=False, repr=False)
 class MLkNN(IncrementalEstimator):
     """ML-kNN: the posterior of each label, given how many neighbours have it.
 
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, k.
     smoothing : float
         Added to every count; 1 is Laplace smoothing, 0 is none.
     metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts a label whose posterior is at least 0.5.
     never_empty : bool or None
@@ -262,38 +225,20 @@ class MLkNN(IncrementalEstimator):
 
     _learns_from_graph = True
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        smoothing: float = 1.0,
-        *,
-        metric: str = "euclidean",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.smoothing = smoothing
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors: int = 10
+    smoothing: float = 1.0
 
     def _fit_scoring(self, training: Training) -> MLkNNScoring:
         """Count the neighbours' votes."""
         smoothing = check_real("smoothing", self.smoothing, low=0)
         return MLkNNScoring.fit(training, self.n_neighbors, smoothing)
 
-    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+    def _update(self, scoring: Scoring, changed: ChangedRows) -> Scoring:
         """Read the updated vote tables from the live graph."""
-        if revision.graph is None or not isinstance(scoring, MLkNNScoring):
+        if changed.graph is None or not isinstance(scoring, MLkNNScoring):
             raise RuntimeError("ML-kNN can only be revised with its live graph")
-        with_label, without_label = revision.graph.tables()
-        return MLkNNScoring(scoring.k, scoring.smoothing, with_label, without_label, revision.Y)
+        with_label, without_label = changed.graph.tables()
+        return MLkNNScoring(scoring.k, scoring.smoothing, with_label, without_label, changed.Y)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[MLkNNScoring]:
         """Count the votes once for all k."""

@@ -24,7 +24,7 @@ from vicinal._core.state import Saveable, State, read_names, read_part
 from vicinal.datasets import Reading
 from vicinal.datasets.vocabulary import Vocabulary
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.explain import Explanations
+from vicinal.explanation import Explanations
 from vicinal.graph import NeighborGraph
 from vicinal.methods.base import NeighborEstimator
 from vicinal.methods.explaining import explain_rows
@@ -70,6 +70,7 @@ def explain(
     Parameters
     ----------
     model : estimator of vicinal, or Pipeline that ends in one
+        The fitted model.
     X : rows as the model accepts them
         Texts if the pipeline begins with a :class:`~vicinal.preprocess.TextVectorizer`: the
         explanation then shows which words each feature came from.
@@ -467,6 +468,7 @@ def load(
     Parameters
     ----------
     path : path
+        The file.
     verify : bool
         Check every array against its checksum first, which reads the whole file once. The header
         is always checked.
@@ -526,15 +528,7 @@ def estimator_of(model: Model) -> NeighborEstimator:
 
 
 def column_names(model: Model) -> tuple[str, ...] | None:
-    """Return the names of the columns of numbers that a model expects, if it knows them.
-
-    Examples
-    --------
-    >>> from vicinal import BRkNN
-    >>> model = BRkNN(1).fit([[0.0, 1.0]], [[1]])
-    >>> column_names(model), column_names(with_feature_names(model, ["size", "age"]))
-    (None, ('size', 'age'))
-    """
+    """Return the names of the columns of numbers that a model expects, if it knows them."""
     columns: tuple[str, ...] | None = getattr(model, "columns_", None)
     names = feature_names(model)
     return columns if columns is not None or names is None else tuple(map(str, names))
@@ -550,18 +544,7 @@ def feature_names(model: Model) -> Any:
 
 
 def with_feature_names(model: Model, names: Any) -> Model:
-    """Return a shallow copy of a model whose first step has these names; without any if None.
-
-    Changes of the copy do not affect the model.
-
-    Examples
-    --------
-    >>> from vicinal import BRkNN
-    >>> model = BRkNN(1).fit([[0.0, 1.0]], [[1]])
-    >>> named = with_feature_names(model, ["size", "age"])  # as if fitted on a data frame
-    >>> with_feature_names(named, None).predict([[0.0, 1.0]])  # scikit-learn does not warn
-    array([[1]])
-    """
+    """Return a shallow copy of a model whose first step has these names; without any if None."""
     first = _first(model)
     changed = first.snapshot() if isinstance(first, NeighborEstimator) else copy.copy(first)
     vars(changed).pop("feature_names_in_", None)
@@ -576,18 +559,7 @@ def with_feature_names(model: Model, names: Any) -> Model:
 
 
 def ordered_by_name(model: Model) -> Model:
-    """Return a model for rows whose columns were put in the order of its ``columns_``.
-
-    A model that was fitted on a data frame becomes a pipeline with these columns, like a model that
-    was trained on a file; any other model is returned as it is.
-
-    Examples
-    --------
-    >>> from vicinal import BRkNN
-    >>> model = with_feature_names(BRkNN(1).fit([[0.0, 1.0]], [[1]]), ["size", "age"])
-    >>> ordered_by_name(model).columns_
-    ('size', 'age')
-    """
+    """Return a model for rows whose columns were put in the order of its ``columns_``."""
     if feature_names(model) is None:
         return model
     nameless = with_feature_names(model, None)

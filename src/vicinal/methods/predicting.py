@@ -52,6 +52,7 @@ class NeighborQueries(FittedAttributes):
             At most the number of training rows (less one if `X` is None); None for as many as the
             method uses, or all rows if there are fewer.
         return_distance : bool
+            Whether to return distances or similarities too.
 
         Returns
         -------
@@ -97,16 +98,7 @@ class NeighborQueries(FittedAttributes):
 
 
 def labels_as(decided: Csr, kind: Kind, dtype: str) -> NDArray[Any] | Csr:
-    """Return label sets in the array type of the training labels.
-
-    `kind` is ``"dense"``, ``"sparse"``, or ``"flat"`` for one value per row.
-
-    Examples
-    --------
-    >>> decided = sparse.csr_array(np.array([[1], [0]], dtype=np.int32))
-    >>> labels_as(decided, "flat", "bool")
-    array([ True, False])
-    """
+    """Return label sets in the array type of the training labels."""
     typed = with_values(decided, decided.data.astype(dtype))
     if kind == "sparse":
         return private_copy(typed)
@@ -115,16 +107,7 @@ def labels_as(decided: Csr, kind: Kind, dtype: str) -> NDArray[Any] | Csr:
 
 
 def probabilities_as(scores: Scores, kind: Kind) -> Float | Csr:
-    """Return scores in the array type of the training labels.
-
-    For ``"flat"``, two columns: the probabilities of not having and of having the label.
-
-    Examples
-    --------
-    >>> probabilities_as(Scores.dense(np.array([[0.25], [1.0]])), "flat")
-    array([[0.75, 0.25],
-           [0.  , 1.  ]])
-    """
+    """Return scores in the array type of the training labels."""
     if isinstance(scores.values, sparse.csr_array) and kind == "sparse":
         return scores.toarray() if scores.base.any() else private_copy(scores.values)
     array = scores.toarray()
@@ -140,6 +123,7 @@ class SubsetAccuracy:
         Parameters
         ----------
         X : rows
+            Rows with known labels.
         y : label indicator, or list of label-name collections
             Names are aligned with those of the model; a row with a name that the model does not
             know counts as wrong.
@@ -171,6 +155,7 @@ class Predictions(NeighborQueries):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
+            Rows to label, with the features of the training rows.
         graph : NeighborGraph, optional
             Neighbours of `X` among the training rows, from :meth:`neighbor_graph`; replaces the
             search.

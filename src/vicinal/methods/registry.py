@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from vicinal._core.state import Saveable
 from vicinal.decision import Decision
-from vicinal.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError, did_you_mean
 from vicinal.persistence import register
 
 EVERY_K = tuple(range(1, 31))
@@ -52,8 +52,6 @@ class Method:
         How scores become labels by default; None for the rule of the parent class.
     scoring : tuple of types
         The classes that hold what the method learns; registered so that models can be saved.
-    is_baseline : bool
-        Whether the method serves only for comparison, so that tuning does not try it.
 
     Examples
     --------
@@ -71,7 +69,6 @@ class Method:
     decides_by: tuple[str, ...] = ()
     rule: Decision | None = None
     scoring: tuple[type[Saveable], ...] = ()
-    is_baseline: bool = False
 
 
 _REGISTERED: dict[str, type[Any]] = {}
@@ -94,14 +91,7 @@ def declare(kind: type[Any]) -> None:
 
 
 def saved_name(kind: type[Any]) -> str:
-    """Return the name of a class in saved models: short for vicinal's classes, else the full name.
-
-    Examples
-    --------
-    >>> from vicinal.methods.mlknn import MLkNNScoring
-    >>> saved_name(MLkNNScoring)
-    'methods.MLkNNScoring'
-    """
+    """Return the name of a class in saved models: short for ours, else the full name."""
     if kind.__module__.startswith("vicinal."):
         return f"methods.{kind.__name__}"
     return full_name(kind)
@@ -118,28 +108,14 @@ def full_name(kind: type[Any]) -> str:
 
 
 def find_method(name: str, argument: str = "methods") -> type[Any]:
-    """Return the class registered under a name, or import it from ``module:Class``.
-
-    Parameters
-    ----------
-    name : str
-        ``module:Class`` may be any scikit-learn classifier.
-    argument : str
-        The argument's name in error messages.
-
-    Examples
-    --------
-    >>> find_method("mlknn"), find_method("sklearn.neighbors:KNeighborsClassifier")
-    (<class 'vicinal.methods.mlknn.MLkNN'>,
-     <class 'sklearn.neighbors._classification.KNeighborsClassifier'>)
-    """
+    """Return the class registered under a name, or import it from ``module:Class``."""
     if name in _REGISTERED:
         return _REGISTERED[name]
     module, colon, attribute = str(name).partition(":")
     if not colon:
         own = sorted(_REGISTERED, key=lambda each: (_is_baseline(_REGISTERED[each]), each))
         expected = f"a method ({', '.join(own)}) or module:Class"
-        raise InvalidArgumentError(argument, expected, repr(name))
+        raise InvalidArgumentError(argument, expected, repr(name), did_you_mean(name, own))
     try:
         found: object = import_module(module)
     except (ImportError, SyntaxError, ValueError) as error:
@@ -157,13 +133,7 @@ def find_method(name: str, argument: str = "methods") -> type[Any]:
 
 
 def make_method(name: str, params: Mapping[str, object], argument: str = "methods") -> Any:
-    """Return an unfitted estimator of a method with these parameters.
-
-    Examples
-    --------
-    >>> make_method("mlknn", {"n_neighbors": 5})
-    MLkNN(n_neighbors=5)
-    """
+    """Return an unfitted estimator of a method with these parameters."""
     try:
         return find_method(name, argument)(**params)
     except TypeError as error:
@@ -172,14 +142,7 @@ def make_method(name: str, params: Mapping[str, object], argument: str = "method
 
 
 def method_of(kind: type[Any]) -> Method:
-    """Return the declaration of a class; a class without one is named by its full name.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> method_of(DecisionTreeClassifier).name
-    'sklearn.tree._classes:DecisionTreeClassifier'
-    """
+    """Return the declaration of a class; a class without one is named by its full name."""
     inherited = getattr(kind, "method", None)
     if isinstance(inherited, Method):
         own = "method" in vars(kind)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
 
-from vicinal._core.arrays import Csr, Features, Float, Int
+from vicinal._core.arrays import LARGE_BLOCK_CELLS, Csr, Features, Float, Int
 from vicinal._core.checks import check_option
 from vicinal._core.csr import take_rows
 from vicinal._core.labels import check_indicator
@@ -158,13 +158,7 @@ def read_indicator(state: Mapping[str, State], key: str) -> Csr:
 
 @dataclass(frozen=True, eq=False)
 class KeptLabels(FieldState):
-    """The number of neighbours and the training labels.
-
-    Parameters
-    ----------
-    k : int
-    Y : csr_array of int32, shape (n, L)
-    """
+    """The number of neighbours and the training labels."""
 
     k: int
     Y: Csr
@@ -184,26 +178,12 @@ class KeptLabels(FieldState):
         return cls(read_count(state, "k"), read_indicator(state, "Y"))
 
 
-BLOCK_CELLS = 2**24
-"""Cells scored at a time: 128 MiB of float64."""
-
-
 class EveryLabel:
     """Marks a method whose scores are dense."""
 
 
 def check_cells(n_rows: int, n_labels: int) -> None:
-    """Raise if the dense scores of the rows and labels would take more than 2 GiB.
-
-    Examples
-    --------
-    >>> check_cells(10**6, 10**5)
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: scores: expected at most 268435456 cells at once
-    (this method scores every label; use rank(X, top), or a rule that needs no training scores),
-    got 1000000 rows × 100000 labels
-    """
+    """Raise if the dense scores of the rows and labels would take more than 2 GiB."""
     if n_rows * n_labels > DENSE_LIMIT:
         raise InvalidArgumentError(
             "scores",
@@ -214,14 +194,8 @@ def check_cells(n_rows: int, n_labels: int) -> None:
 
 
 def rows_at_once(n_labels: int, most: int) -> int:
-    """Return how many rows to score at a time, at most `most`.
-
-    Examples
-    --------
-    >>> rows_at_once(n_labels=2**20, most=1000)
-    16
-    """
-    return max(1, min(most, BLOCK_CELLS // max(n_labels, 1)))
+    """Return how many rows to score at a time, at most `most`."""
+    return max(1, min(most, LARGE_BLOCK_CELLS // max(n_labels, 1)))
 
 
 BLOCK_ROWS = 16_384
@@ -272,22 +246,6 @@ def fold_scores(
 ) -> Scores:
     """Score each fold of the training rows with the method fitted on the other folds.
 
-    Parameters
-    ----------
-    fit : callable
-        Fits the method on training rows.
-    search : TrainingRows
-        The training rows.
-    graph : NeighborGraph
-        Their leave-one-out graph; the graph of the rows outside each fold is derived from it.
-    Y : csr_array of int32, shape (n, L)
-    k : int
-        Number of neighbours the method uses.
-    n_folds : int
-        Row i belongs to fold i mod `n_folds`.
-
-    Notes
-    -----
     Cost: for each fold, one search for its rows and one for the rows outside it that lose a
     neighbour. For methods whose default scores differ from fold to fold (the ML-kNN family) the
     scores are one dense array, refused beyond 2 GiB.

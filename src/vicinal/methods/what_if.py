@@ -19,7 +19,7 @@ from vicinal._core.arrays import Bool, Csr, Features, Float, Int, row_ids, stack
 from vicinal._core.csr import take_rows
 from vicinal._core.threads import using_threads
 from vicinal._core.validation import as_csr
-from vicinal.explain import Removal
+from vicinal.explanation import Removal
 from vicinal.graph import NeighborGraph
 from vicinal.methods._formulas import cells, with_neighbors
 from vicinal.methods.fitted_state import row_name
@@ -45,14 +45,7 @@ class RowSource(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PlainRows:
-    """Rows of numbers. A feature is removed by setting it to 0.
-
-    Examples
-    --------
-    >>> PlainRows(np.array([[1.0, 2.0]])).without(0, [[0], [0, 1]])
-    array([[0., 2.],
-           [0., 0.]])
-    """
+    """Rows of numbers. A feature is removed by setting it to 0."""
 
     X: Features
 
@@ -78,15 +71,7 @@ class PlainRows:
 
 @dataclass(frozen=True, eq=False)
 class TextRows:
-    """Rows made from texts. A feature is removed by deleting its words before preprocessing.
-
-    Parameters
-    ----------
-    texts : list of str
-    vectorizer : TextVectorizer
-    prepare : callable
-        Turns texts into rows for the estimator.
-    """
+    """Rows made from texts. A feature is removed by deleting its words before preprocessing."""
 
     texts: list[str]
     vectorizer: TextVectorizer
@@ -108,13 +93,7 @@ class TextRows:
 
 
 def without_words(text: str, places: Sequence[WordPlace], columns: Collection[int]) -> str:
-    """Return a text without the words of these columns.
-
-    Examples
-    --------
-    >>> without_words("row a boat", [WordPlace(0, 3, (7,)), WordPlace(6, 10, (2,))], {7})
-    ' a boat'
-    """
+    """Return a text without the words of these columns."""
     kept, done = [], 0
     for place in places:
         if any(column in columns for column in place.columns):
@@ -125,13 +104,7 @@ def without_words(text: str, places: Sequence[WordPlace], columns: Collection[in
 
 @dataclass(frozen=True, eq=False)
 class FeatureNames:
-    """Names of columns; ``feature0``, ``feature1``, … if the columns have no names.
-
-    Examples
-    --------
-    >>> FeatureNames(["size", "age"])[1], FeatureNames(None)[1]
-    ('age', 'feature1')
-    """
+    """Names of columns; ``feature0``, ``feature1``, … if the columns have no names."""
 
     names: Sequence[Any] | None
 
@@ -151,19 +124,7 @@ PredictWithout: TypeAlias = Callable[[Sequence[Collection[int]]], tuple[Float, B
 
 @dataclass(frozen=True, eq=False)
 class RemovalSearch:
-    """A row and a label that the model predicts for it.
-
-    Parameters
-    ----------
-    model : NeighborEstimator
-    source : RowSource
-        Builds the row again without some of its features.
-    feature_names : FeatureNames
-    row : int
-        Number of the row in `source`.
-    x : ndarray or csr_array, shape (1, m)
-    label : int
-    """
+    """A row and a label that the model predicts for it."""
 
     model: "NeighborEstimator"
     source: RowSource
@@ -173,10 +134,7 @@ class RemovalSearch:
     label: int
 
     def neighbors(self, supporting: Sequence[int]) -> list[Removal]:
-        """Return the supporting neighbours without which the label is not predicted.
-
-        `supporting` are the ids of neighbours that contribute to the label, strongest first.
-        """
+        """Return the supporting neighbours without which the label is not predicted."""
         ids = self.model.search_.row_ids
         place = {id_: int(np.searchsorted(ids, id_)) for id_ in supporting}
         names = {id_: row_name(self.model.row_names_, ids, place[id_]) for id_ in supporting}
@@ -192,11 +150,7 @@ class RemovalSearch:
         return _decisive("neighbor", supporting, supporting, names, predict_without)
 
     def features(self, supporting: Sequence[int], others: Sequence[int]) -> list[Removal]:
-        """Return the features without which the label is not predicted.
-
-        `supporting` are the columns that contribute to the label, strongest first; `others` are the
-        row's other columns.
-        """
+        """Return the features without which the label is not predicted."""
         tried = [*supporting, *others][:MOST_FEATURES]
         names = {column: self.feature_names[column] for column in tried}
 
@@ -236,10 +190,7 @@ def _decisive(
     names: Mapping[int, str],
     predict_without: PredictWithout,
 ) -> list[Removal]:
-    """Return every single removal after which the label is not predicted.
-
-    If there is none, return the smallest group of the first ids of `together` that suffices.
-    """
+    """Return every single removal after which the label is not predicted."""
     if not singles:
         return []
     groups: list[tuple[int, ...]] = [(id_,) for id_ in singles]
@@ -256,22 +207,7 @@ def _decisive(
 
 
 def shared_features(x: Features, rows: Features, metric: str) -> list[tuple[Int, Float]]:
-    """Return, for each row, the columns it shares with `x` and their terms in the similarity.
-
-    Parameters
-    ----------
-    x : ndarray or csr_array, shape (1, m)
-    rows : ndarray or csr_array, shape (k, m)
-    metric : {"euclidean", "cosine", "dot"}
-        Terms of the dot product for ``"dot"``, of the cosine otherwise.
-
-    Examples
-    --------
-    >>> x, rows = np.array([[1.0, 1.0, 0.0]]), np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 2.0]])
-    >>> first, second = shared_features(x, rows, "cosine")
-    >>> first[0].tolist(), first[1].round(4).tolist(), second[0].tolist()
-    ([0], [0.5], [])
-    """
+    """Return, for each row, the columns it shares with `x` and their terms in the similarity."""
     one, many = as_csr(x), as_csr(rows)
     own, theirs = one.data.astype(np.float64), many.data.astype(np.float64)
     at = np.searchsorted(one.indices, many.indices)

@@ -39,23 +39,7 @@ Counts = TypeVar("Counts", bound=Counted)
 
 @dataclass(frozen=True)
 class SummedMetric(Generic[Counts]):
-    """A metric as sums over rows, which add up over blocks, and what follows from the sums.
-
-    Parameters
-    ----------
-    sums : callable
-        Counts of some rows, conventions and further arguments to one or more sums.
-    value : callable
-        The sums over all rows, and how many rows and labels there are, to the metric.
-
-    Examples
-    --------
-    >>> from vicinal.metrics.example_based import check_rows
-    >>> rows = check_rows([[1, 0], [0, 1]], [[1, 0], [1, 1]])
-    >>> mean_size = SummedMetric(lambda rows: (total(rows.predicted),), mean)
-    >>> mean_size.sums(rows), mean_size(rows)
-    ((3.0,), 1.5)
-    """
+    """A metric as sums over rows, which add up over blocks, and what follows from the sums."""
 
     sums: Callable[..., Sums]
     value: Callable[[Sums, Size], float]
@@ -116,13 +100,7 @@ def row_sizes(matrix: Csr) -> Int:
 
 
 def ratio(part: Float | Int, whole: Float | Int, otherwise: Float | float) -> Float:
-    """Return part / whole, or `otherwise` where whole is 0.
-
-    Examples
-    --------
-    >>> ratio(np.array([1, 0]), np.array([2, 0]), 9.0)
-    array([0.5, 9. ])
-    """
+    """Return part / whole, or `otherwise` where whole is 0."""
     values = np.empty(part.shape)
     values[...] = otherwise
     np.divide(part, whole, out=values, where=np.asarray(whole) != 0)

@@ -43,28 +43,7 @@ DIGITS = (52, 32, 24, 20, 16, 14, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 
 
 class ScoreTally:
-    """Numbers of true and of all cells at each score of each label, added block by block.
-
-    Parameters
-    ----------
-    n_labels : int
-    most_scores : int
-        Distinct scores to keep exactly; with more, scores lose binary digits.
-
-    Attributes
-    ----------
-    digits : int
-        Binary digits of scores after the first: 52, all there are, unless some had to go.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> tally = ScoreTally(n_labels=1)
-    >>> for truth, score in ((1, 0.5), (0, 0.4), (0, 0.6)):
-    ...     tally.add(sparse.csr_array([[truth]]), Scores.dense(np.array([[score]])))
-    >>> tally.label_areas()
-    array([0.5])
-    """
+    """Numbers of true and of all cells at each score of each label, added block by block."""
 
     def __init__(self, n_labels: int, most_scores: int = MOST_SCORES) -> None:
         self._n_labels = n_labels
@@ -211,13 +190,7 @@ def mean_area(areas: Float, rules: Conventions) -> float:
 
 
 def cut(values: Float, digits: int) -> Float:
-    """Return numbers without their last binary digits, towards 0.
-
-    Examples
-    --------
-    >>> cut(np.array([0.7, -1.9, 0.0]), 1)
-    array([ 0.5, -1.5,  0. ])
-    """
+    """Return numbers without their last binary digits, towards 0."""
     if digits >= DIGITS[0]:
         return values
     mask = np.int64(-1) << np.int64(DIGITS[0] - digits)
@@ -226,13 +199,7 @@ def cut(values: Float, digits: int) -> Float:
 
 
 def _sums_from_the_end(counts: Int, starts: Int) -> Float:
-    """Return, for each entry, the sum from it to the end of its run.
-
-    Examples
-    --------
-    >>> _sums_from_the_end(np.array([1, 2, 4, 8]), np.array([0, 3, 4]))
-    array([7., 6., 4., 8.])
-    """
+    """Return, for each entry, the sum from it to the end of its run."""
     before = np.concatenate([[0], np.cumsum(counts)])
     run = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     sums: Float = (before[starts[1:]][run] - before[:-1]).astype(np.float64)

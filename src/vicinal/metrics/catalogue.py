@@ -28,6 +28,7 @@ class MetricInfo:
     name : str
         As in the result of ``evaluate``; metrics at k are listed as ``"precision@k"``.
     better : {"low", "high", "none"}
+        Which values are better.
     needs : {"labels", "scores"}
         Predicted label sets or a ranking.
     group : str
@@ -130,7 +131,9 @@ class Metric:
         (``csr_array``), `scores` is a :class:`vicinal.Scores`. Returns a number or, with
         `per_row`, one number per row.
     better : {"low", "high", "none"}
+        Which values are better.
     needs : {"labels", "scores"}
+        Whether the metric is computed from predicted labels or from scores.
     per_row : bool
         Whether the metric is the mean of one number per row, so that rows can be read in blocks.
 
@@ -191,13 +194,7 @@ DEPTHS = (1, 3, 5)
 
 
 def every_metric(depths: Sequence[int] = DEPTHS) -> list[str]:
-    """Return the names of all metrics, with metrics at k listed once per k.
-
-    Examples
-    --------
-    >>> every_metric([2])[-5:]
-    ['recall@2', 'f1@2', 'ndcg@2', 'psp@2', 'psndcg@2']
-    """
+    """Return the names of all metrics, with metrics at k listed once per k."""
     return [
         name.removesuffix("k") + str(depth) if depth else name
         for name in METRICS
@@ -235,7 +232,9 @@ def metric_info(name: object) -> MetricInfo:
 
 def _hint(name: object) -> str:
     """Suggest metrics with similar names, including how to write k."""
-    close = difflib.get_close_matches(str(name), [*METRICS, *_OWN], n=2)
+    known = [*METRICS, *_OWN]
+    longer = [each for each in known if each.endswith(f"-{name}")]
+    close = longer[:3] or difflib.get_close_matches(str(name), known, n=2)
     if not close:
         return f" ({', '.join(METRICS)})"
     return f" (did you mean {' or '.join(repr(each.replace('@k', '@1')) for each in close)}?)"
@@ -339,13 +338,7 @@ CONVENTIONS: Mapping[str, Conventions] = MappingProxyType(
 
 
 def check_conventions(conventions: object) -> Conventions:
-    """Return conventions by name, or the given :class:`Conventions`.
-
-    Examples
-    --------
-    >>> check_conventions("mulan").unused_label
-    1.0
-    """
+    """Return conventions by name, or the given :class:`Conventions`."""
     if isinstance(conventions, Conventions):
         _check_rules(conventions)
         return conventions

@@ -228,10 +228,7 @@ def _named_columns(Y: object, names: Sequence[str] | None) -> tuple[tuple[str, .
 def together(
     Y_true: object, labels: object, scores: object, label_names: Sequence[str] | None
 ) -> tuple[object, object, object]:
-    """Return true labels, predicted labels and scores with the same columns.
-
-    If neither labels are names, all three are returned unchanged, one-dimensional ones as a column.
-    """
+    """Return true labels, predicted labels and scores with the same columns."""
     Y_true, labels, scores = (as_column(given) for given in (Y_true, labels, scores))
     truth_named, labels_named = is_names(listed(Y_true)), is_names(listed(labels))
     if not truth_named and not labels_named:
@@ -269,13 +266,7 @@ LOWEST = -float(np.finfo(np.float64).max)
 
 
 def widen(scores: Scores, n_more: int) -> Scores:
-    """Return the scores with further labels, which rank below all others.
-
-    Examples
-    --------
-    >>> widen(Scores.dense(np.array([[0.5, -1.0]])), 1).top(3)[0]
-    array([[0, 1, 2]], dtype=int32)
-    """
+    """Return the scores with further labels, which rank below all others."""
     if not n_more:
         return scores
     if isinstance(scores.values, sparse.csr_array):

@@ -27,13 +27,7 @@ from vicinal.metrics.catalogue import Conventions, check_conventions
 
 @dataclass(frozen=True, eq=False)
 class RowCounts:
-    """The sizes of Y, Z and Y ∩ Z, one number per row.
-
-    Parameters
-    ----------
-    true, predicted, common : ndarray of int64, shape (n,)
-    n_labels : int
-    """
+    """The sizes of Y, Z and Y ∩ Z, one number per row."""
 
     true: Int
     predicted: Int

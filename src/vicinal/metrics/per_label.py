@@ -24,6 +24,7 @@ class LabelTable(Tabular):
     Parameters
     ----------
     names : tuple of str
+        Names of the labels.
     rows : ndarray of int64
         How many rows have each label.
     values : dict of str to ndarray of float64

@@ -40,13 +40,6 @@ UNKNOWN = -float(np.finfo(np.float64).max)
 class CellCounts:
     """Probabilities of some rows and labels, with how many cells have each, true and false.
 
-    Parameters
-    ----------
-    truth : csr_array of int32
-    scores : Scores
-
-    Notes
-    -----
     Memory: 24 bytes per stored score and per label.
     """
 

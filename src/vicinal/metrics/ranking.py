@@ -37,14 +37,6 @@ from vicinal.scores import Scores
 class TrueRanks:
     """Ranks of the true labels from 1, one number for each true label, row by row.
 
-    Parameters
-    ----------
-    truth : csr_array of int32, shape (n, L)
-    best, lower, worst : ndarray of int32
-        Rank with ties broken in favour of the label, by lower id, and against the label.
-
-    Notes
-    -----
     Memory: 20 bytes per true label, whatever L is.
     """
 

@@ -30,6 +30,7 @@ class MetricsTable(Tabular):
     results : dict of column heading to dict of metric to value
         A metric that a column lacks is left blank.
     title : str or None
+        Title, if any.
     """
 
     results: Mapping[str, Mapping[str, float]]
@@ -73,6 +74,7 @@ def metrics_table(
     results : dict of column heading to dict of metric to value
         A metric that a column lacks is left blank.
     title : str or None
+        Title, if any.
 
     Examples
     --------
@@ -114,11 +116,7 @@ def _cell(value: float | None) -> str:
 
 
 def outside_scores(model: Any, X: object) -> object:
-    """Return the scores (rows × labels) of an estimator from another library, or None.
-
-    scikit-learn's estimators return probabilities, as one array or as a list of one array per
-    label, or decision values.
-    """
+    """Return the scores (rows × labels) of an estimator from another library, or None."""
     if hasattr(model, "predict_proba"):
         given = model.predict_proba(X)
         if isinstance(given, list):

@@ -30,16 +30,7 @@ FIRST_TEXTS = 5
 
 
 def encode(state: State, path: str = "model") -> tuple[Json, Arrays]:
-    """Return `state` as JSON values and, by name, the arrays it refers to.
-
-    Examples
-    --------
-    >>> json, arrays = encode({"k": 3, "ids": np.array([1, 2])})
-    >>> json
-    {'k': 3, 'ids': {'$array': 'model.ids'}}
-    >>> arrays
-    {'model.ids': array([1, 2])}
-    """
+    """Return `state` as JSON values and, by name, the arrays it refers to."""
     arrays: Arrays = {}
     return _encode(state, path, arrays), arrays
 

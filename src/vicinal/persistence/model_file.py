@@ -77,20 +77,7 @@ class ArrayEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelHeader:
-    """What a model file says about itself, with types, shapes, places and its checksum checked.
-
-    Parameters
-    ----------
-    manifest : dict
-        Format number, versions, the model without its arrays, checksums.
-    arrays : dict of str to ArrayEntry
-    saved : str
-        When the file was written, in ISO 8601.
-    fingerprint : str
-        SHA-256 of the manifest: equal for models that are equal, whenever they were saved.
-    length : int
-        Number of bytes before the arrays.
-    """
+    """What a model file says about itself, with types, shapes, places and its checksum checked."""
 
     manifest: dict[str, Json]
     arrays: dict[str, ArrayEntry]
@@ -214,6 +201,7 @@ def read_model(
     Parameters
     ----------
     path : path
+        The file.
     verify : bool
         Compare every array with its SHA-256 first, which reads them all once. The header is always
         compared with its own, and structure, shapes and ranges are always checked.
@@ -280,13 +268,16 @@ def _opened(path: FilePath) -> Iterator[BufferedReader]:
         yield stream
 
 
+NO_MODEL = "not a model file of vicinal (vicinal train and save() write them)"
+
+
 def _read_header(stream: BufferedReader, path: FilePath) -> ModelHeader:
     """Read and check the header of an open file."""
     size = os.fstat(stream.fileno()).st_size
     first = stream.read(8)
     length = int.from_bytes(first, "little")
     if len(first) < 8 or length < 2 or stream.peek(1)[:1] != b"{":
-        raise ModelFormatError(f"{path}: not a model file of vicinal")
+        raise ModelFormatError(f"{path}: {NO_MODEL}")
     if length > MOST_HEADER_BYTES:
         expected = f"a header of at most {MOST_HEADER_BYTES} bytes"
         raise ModelFormatError(f"{path}: expected {expected}, got {length}")
@@ -296,7 +287,7 @@ def _read_header(stream: BufferedReader, path: FilePath) -> ModelHeader:
     entries = _parsed(text, path)
     metadata = entries.pop("__metadata__", None)
     if not isinstance(metadata, dict) or not {"sha256", "saved", "vicinal"} <= metadata.keys():
-        raise ModelFormatError(f"{path}: not a model file of vicinal")
+        raise ModelFormatError(f"{path}: {NO_MODEL}")
     digest, saved, manifest = (str(metadata[key]) for key in ("sha256", "saved", "vicinal"))
     plain = text.replace(digest.encode("utf-8", "replace"), _NO_DIGEST.encode(), 1)
     if len(digest) != 64 or hashlib.sha256(plain).hexdigest() != digest:

@@ -90,10 +90,7 @@ def name_of(part: Saveable) -> str:
 
 
 def type_named(name: str) -> type[Saveable]:
-    """Return the type registered under `name`.
-
-    Modules named in a file are never imported: the caller must have imported the type's module.
-    """
+    """Return the type registered under `name`."""
     package, _, kind = name.partition(".")
     if name not in _TYPES and package in HOMES:
         getattr(import_module(f"vicinal.{HOMES[package]}"), kind, None)  # its module registers it

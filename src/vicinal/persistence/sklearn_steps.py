@@ -108,16 +108,7 @@ PIECE = f"{StoredPiece.__module__}.{StoredPiece.__qualname__}"
 
 @dataclass(frozen=True, eq=False)
 class SklearnStep:
-    """A fitted transformer, to be saved or just read.
-
-    Parameters
-    ----------
-    estimator : object
-    trusted : frozenset of str
-        Types and functions that it may contain besides those trusted by default.
-    name : str
-        What the pipeline calls it, for errors.
-    """
+    """A fitted transformer, to be saved or just read."""
 
     estimator: Any
     trusted: frozenset[str] = frozenset()
@@ -178,16 +169,7 @@ register("persistence.SklearnStep", SklearnStep)
 
 
 def as_part(name: str, step: Any, trusted: Collection[str] = ()) -> Saveable:
-    """Return a step of a pipeline as a part that can be saved.
-
-    Parameters
-    ----------
-    name : str
-        What the pipeline calls it, for errors.
-    step : object
-    trusted : collection of str
-        Types and functions that it may contain besides those trusted by default.
-    """
+    """Return a step of a pipeline as a part that can be saved."""
     return step if isinstance(step, Saveable) else SklearnStep(step, frozenset(trusted), name)
 
 
@@ -222,10 +204,7 @@ def _walk(root: Any) -> Iterator[Any]:
 
 
 def _piece(value: Any, with_arrays: bool) -> State:
-    """Return a value that is stored apart as a state, or None if skops describes it.
-
-    Compiled types that a user trusts may insist on their arrays.
-    """
+    """Return a value that is stored apart as a state, or None if skops describes it."""
     if isinstance(value, Saveable):
         return _saved_transformer(value)
     if sparse.issparse(value):
@@ -309,10 +288,7 @@ def _restored_piece(piece: State) -> Any:
 
 
 def _numbered(content: bytes) -> bytes:
-    """Return a description with small numbers and no times, so that equal steps have equal files.
-
-    skops numbers objects and files by their addresses in memory.
-    """
+    """Return a description without addresses and times, so that equal steps have equal files."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     schema = json.loads(members.pop("schema.json"))

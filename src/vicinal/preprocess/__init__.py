@@ -12,7 +12,7 @@ This package imports only ``_core``; all packages above it may import it.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vicinal._core.checks import check_option
+from vicinal.errors import InvalidArgumentError, did_you_mean
 from vicinal.preprocess._base import ColumnwiseTransformer
 from vicinal.preprocess.label_weights import LabelWeights
 from vicinal.preprocess.scaling import Binary, MinMax, UnitRows
@@ -38,6 +38,7 @@ def make_steps(names: str, is_sparse: bool, option: str = "preprocess") -> list[
     Parameters
     ----------
     names : str
+        Names of steps separated by commas, or ``auto`` or ``none``.
     is_sparse : bool
         Whether the features are sparse.
     option : str
@@ -54,7 +55,11 @@ def make_steps(names: str, is_sparse: bool, option: str = "preprocess") -> list[
         names = "none" if is_sparse else "minmax"
     if names == "none":
         return []
-    chosen = [check_option(option, name, tuple(STEPS)) for name in names.split(",")]
+    chosen = names.split(",")
+    for name in chosen:
+        if name not in STEPS:
+            expected = f"steps among {', '.join(STEPS)}, or none, or auto"
+            raise InvalidArgumentError(option, expected, repr(name), did_you_mean(name, STEPS))
     return [(name, STEPS[name]()) for name in chosen]
 
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 
-from vicinal._core.arrays import Csr, Features, Float, Int
+from vicinal._core.arrays import SMALL_BLOCK_CELLS, Csr, Features, Float, Int
 from vicinal._core.checks import check_integer, check_real
 from vicinal._core.csr import dense_csr
 from vicinal._core.state import State, feature_names_of, read_count, restore_feature_names
@@ -82,25 +82,16 @@ def check_not_negative(rows: Features, user: str) -> None:
         )
 
 
-BLOCK_CELLS = 2**20
-"""Number of cells of a dense array per block: about 20 MB of working memory."""
-
-
 def reweigh(rows: Features, weigh: Callable[[Csr], Float]) -> Features:
     """Return `rows` with their non-zero values replaced by ``weigh(rows)``, one per stored cell.
 
     Dense rows stay dense, and float32 stays float32. `weigh` must treat each row independently.
     Memory besides the result: a few numbers of 8 bytes per stored cell (per block if dense).
-
-    Examples
-    --------
-    >>> reweigh(np.array([[0.0, 3.0]]), lambda rows: rows.data + 1)
-    array([[0., 4.]])
     """
     if isinstance(rows, sparse.csr_array):
         return _reweigh_stored(rows, weigh)
     n_rows, n_columns = rows.shape
-    step = max(1, BLOCK_CELLS // n_columns)
+    step = max(1, SMALL_BLOCK_CELLS // n_columns)
     result = np.empty(rows.shape, rows.dtype)
     for start in range(0, n_rows, step):
         block = dense_csr(rows[start : start + step])
@@ -170,13 +161,7 @@ def rows_with(rows: Features) -> Int:
 
 
 def check_frequency(name: str, value: object) -> int | float:
-    """Return `value`: an int is a number of rows (at least 1), a float is a share of them.
-
-    Examples
-    --------
-    >>> check_frequency("min_df", 2), check_frequency("max_df", 1.0)
-    (2, 1.0)
-    """
+    """Return `value`: an int is a number of rows (at least 1), a float is a share of them."""
     if isinstance(value, numbers.Integral):
         return check_integer(name, value, low=1)
     return check_real(name, value, low=0.0, high=1.0)

@@ -4,20 +4,21 @@ from collections.abc import Mapping
 from typing import Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from vicinal._core.arrays import Csr, Features, Float, row_ids
+from vicinal._core.arrays import Csr, Features, Float, count_columns
 from vicinal._core.checks import all_or_nothing, check_positive
 from vicinal._core.labels import read_labels
 from vicinal._core.state import State, read_array, read_plain
-from vicinal._core.validation import as_csr
+from vicinal._core.threads import thread_count
+from vicinal._core.validation import as_csr, csr_parts
+from vicinal._native import label_divergence
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.preprocess._base import FittedTransformer, check_not_negative, reweigh, unit_length
 
-BLOCK_CELLS = 2**22
-"""Number of pairs of a feature and a label per block: about 100 MB of working memory."""
+AT_ONCE = 2**25
+"""Entries whose features are counted together: 4 bytes each."""
 
 
 class LabelWeights(FittedTransformer):
@@ -49,8 +50,8 @@ class LabelWeights(FittedTransformer):
 
     Notes
     -----
-    Memory besides the result: 12 bytes per pair of a feature and a label that occur in the same
-    row, for one block of features at a time.
+    Memory besides the result: 4 bytes per entry of `X` and 8 per label and thread, at most 140 MB
+    for the entries: features are counted some at a time.
 
     Examples
     --------
@@ -75,7 +76,9 @@ class LabelWeights(FittedTransformer):
         Parameters
         ----------
         X : array-like or sparse matrix, shape (n, m)
+            Training rows.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
+            Labels of the training rows.
         """
         prior = check_positive("prior", self.prior)
         rows = self._read(X, reset=True)
@@ -126,38 +129,12 @@ class LabelWeights(FittedTransformer):
 
 def label_weights(rows: Csr, Y: Csr, prior: float) -> Float:
     """Return the weight of each feature; see :class:`LabelWeights`."""
-    n_features, n_labels = rows.shape[1], Y.shape[1]
-    counts = np.bincount(Y.indices, minlength=n_labels) + 0.5
+    counts = count_columns(Y.indices, Y.shape[1]) + 0.5
     share = counts / counts.sum()
-    pattern = sparse.csr_array(
-        (np.ones(rows.nnz), rows.indices, rows.indptr), shape=rows.shape
-    ).T.tocsr()
-    labels = Y.astype(np.float64)
-    step = max(1, BLOCK_CELLS // n_labels)
-    blocks = [
-        _divergence(sparse.csr_array(pattern[start : start + step] @ labels), share, prior)
-        for start in range(0, n_features, step)
-    ]
-    return np.sqrt(np.concatenate(blocks)) if blocks else np.empty(0)
-
-
-def _divergence(counts: Csr, share: Float, prior: float) -> Float:
-    """Return the divergence of P(l|f) from p(l) for features with these label counts.
-
-    A label that never occurs with the feature has P(l|f) = p(l) · s / (N + s). All such labels have
-    the same logarithm and are added in one step, so only pairs that do occur are stored.
-    """
-    totals = np.asarray(counts.sum(axis=1)).ravel()
-    row_of = row_ids(counts)
-    p = share[counts.indices]
-    weight = totals + prior
-    given = (counts.data + prior * p) / weight[row_of]
-    met = np.bincount(row_of, weights=given * np.log(given / p), minlength=counts.shape[0])
-    seen = np.bincount(row_of, weights=p, minlength=counts.shape[0])
-    ratio = prior / weight
-    unmet = np.maximum(1.0 - seen, 0.0) * ratio * np.log(ratio)
-    divergence: Float = np.maximum(met + unmet, 0.0)
-    return divergence
+    divergence = label_divergence(
+        *csr_parts(rows), int(rows.shape[1]), *csr_parts(Y), share, prior, AT_ONCE, thread_count()
+    )
+    return np.sqrt(divergence)
 
 
 def is_count(rows: Csr) -> bool:

@@ -63,13 +63,7 @@ _CACHED_WORDS = 500_000
 
 
 def check_language(value: object, name: str = "language") -> str | None:
-    """Return the code of a language, ``"auto"``, or None.
-
-    Examples
-    --------
-    >>> check_language("FI"), check_language("pt-BR"), check_language("hr"), check_language(None)
-    ('fi', 'pt', 'hbs', None)
-    """
+    """Return the code of a language, ``"auto"``, or None."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -153,15 +147,7 @@ def _guessed(passages: Sequence[str]) -> str | None:
 
 
 class WordForm(NamedTuple):
-    """A word as it is counted.
-
-    Parameters
-    ----------
-    name : str
-        Lemma or stem, or the word itself; part of n-grams of words.
-    spans : tuple of (int, int, str)
-        The word's features: start and stop in the word, and name. A lemma is one feature.
-    """
+    """A word as it is counted."""
 
     name: str
     spans: tuple[tuple[int, int, str], ...]
@@ -173,25 +159,7 @@ class WordForm(NamedTuple):
 
 
 class WordForms(dict[str, WordForm]):
-    """The forms of words, computed when they are first asked for.
-
-    Parameters
-    ----------
-    normal : callable
-        Returns the lemma or stem of a word.
-    characters : bool
-        Whether long words are cut into n-grams of characters, besides the word itself.
-    unspaced : bool
-        Whether sequences of characters of scripts without spaces are cut into characters.
-
-    Examples
-    --------
-    >>> forms = WordForms(characters=True)
-    >>> forms["library"].features, forms["book"].features
-    (['library', 'libra', 'ibrar', 'brary'], ['book'])
-    >>> forms["図書館"].features
-    ['図', '書', '館', '図書', '書館']
-    """
+    """The forms of words, computed when they are first asked for."""
 
     def __init__(
         self,

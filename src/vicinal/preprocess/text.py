@@ -52,27 +52,7 @@ class WordPlace(NamedTuple):
 
 
 class WordReader:
-    """Finds the words of documents and the features that they become.
-
-    Parameters
-    ----------
-    pattern : str
-        Regular expression of a word, in the lower-case document unless there are `forms`.
-    stop_words : collection of str
-        Removed before n-grams are formed, by word or by lemma.
-    ngram_range : (int, int)
-        Smallest and largest length of n-grams of words.
-    forms : WordForms or None
-        The lemmas, stems or characters of words; None if words are used as they are written.
-
-    Examples
-    --------
-    >>> reader = WordReader("[a-z]+", {"the"}, (1, 2))
-    >>> reader.features("Row the BOAT!")
-    ['row', 'boat', 'row boat']
-    >>> reader.places("Row the BOAT!", {"row": 0, "row boat": 1, "a": 2})
-    [WordPlace(start=0, stop=3, columns=(0, 1)), WordPlace(start=8, stop=12, columns=(1,))]
-    """
+    """Finds the words of documents and the features that they become."""
 
     def __init__(
         self,
@@ -144,10 +124,7 @@ class WordReader:
 
 
 def _original_places(document: str, lowered: str) -> list[int] | range:
-    """Return the original position of each character of the document, maybe in lower case.
-
-    They differ because one character may become several in lower case (``İ``).
-    """
+    """Return the original position of each character of the document, maybe in lower case."""
     if len(lowered) == len(document):
         return range(len(document))
     lengths = [len(character.lower()) for character in document]
@@ -155,24 +132,16 @@ def _original_places(document: str, lowered: str) -> list[int] | range:
 
 
 def read_documents(X: object, name: str = "X") -> list[str]:
-    """Return the documents of a list, an array, a pandas or polars series, or any iterable.
-
-    Examples
-    --------
-    >>> read_documents(("a title", "another"))
-    ['a title', 'another']
-    >>> read_documents(["a title", None])
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: X: expected strings, got NoneType in row 1
-    """
+    """Return the documents of a list, an array, a pandas or polars series, or any iterable."""
     expected = "a one-dimensional collection of strings"
     if isinstance(X, str | bytes | Mapping) or not isinstance(X, Iterable):
-        raise InvalidArgumentError(name, expected, type(X).__name__)
+        hint = "put a single text into a list: [text]" if isinstance(X, str) else ""
+        raise InvalidArgumentError(name, expected, type(X).__name__, hint)
     shape = getattr(X, "shape", (0,))
     if len(shape) != 1:
         # This refuses data frames too: iterating one would give its column names.
-        raise InvalidArgumentError(name, expected, f"shape {shape}")
+        hint = "choose one column of a frame: frame['text']" if hasattr(X, "columns") else ""
+        raise InvalidArgumentError(name, expected, f"shape {shape}", hint)
     documents = []
     for row, document in enumerate(X):
         if not isinstance(document, str):

@@ -28,7 +28,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.sparse.linalg import LinearOperator, eigsh, lsmr
 from sklearn.exceptions import ConvergenceWarning
 
-from vicinal._core.arrays import Float
+from vicinal._core.arrays import LARGE_BLOCK_CELLS, Float
 from vicinal._core.checks import check_integer, check_real
 from vicinal.errors import InvalidArgumentError, warn_user
 from vicinal.reduction._projection import CentredRows, positive_first
@@ -43,16 +43,7 @@ Ridge = Callable[[Float], Float]
 
 
 def ridge(rows: CentredRows, penalty: float) -> Ridge:
-    r"""Return the function R for these rows; :math:`\gamma` is `penalty`, above 0.
-
-    Examples
-    --------
-    One column, (3, 4), so that R(t) = (3 t₁ + 4 t₂) / (25 + γ):
-
-    >>> solve = ridge(CentredRows(np.array([[3.0], [4.0]]), center=False), penalty=25.0)
-    >>> solve(np.array([[1.0], [0.5]]))
-    array([[0.1]])
-    """
+    r"""Return the function R for these rows; :math:`\gamma` is `penalty`, above 0."""
     n_rows, n_columns = rows.shape
     if min(n_rows, n_columns) > SMALL_SIDE:
         return lambda T: _iterative(rows, T, penalty)
@@ -102,9 +93,6 @@ FEW_LABELS = 2048
 """Maximum number of labels for which all eigenvectors are computed from labels × labels
 matrices."""
 
-BLOCK_CELLS = 2**24
-"""Number of cells processed at a time: 128 MiB of float64."""
-
 RANK_TOLERANCE = 1e-10
 """Directions weaker than this share of the strongest are treated as rounding errors."""
 
@@ -131,7 +119,7 @@ def leading_directions(
         return targets.transposed_dot(rows.dot(regress(targets.dot(V))))
 
     if targets.shape[1] <= FEW_LABELS:
-        block = max(1, BLOCK_CELLS // max(*rows.shape, 1))
+        block = max(1, LARGE_BLOCK_CELLS // max(*rows.shape, 1))
         values, vectors = _all_pairs(explained, targets, label_penalty, block)
     else:
         values, vectors = _some_pairs(explained, targets, label_penalty, n_directions)
@@ -205,13 +193,7 @@ def check_regularization(regularization: object) -> float:
 
 
 def directions_wanted(n_components: int | None, n_labels: int) -> int:
-    """Return the number of directions to find: at most one per label.
-
-    Examples
-    --------
-    >>> directions_wanted(None, 14), directions_wanted(64, 14), directions_wanted(3, 14)
-    (14, 14, 3)
-    """
+    """Return the number of directions to find: at most one per label."""
     if n_components is None and n_labels > FEW_LABELS:
         raise InvalidArgumentError(
             "n_components", f"a number, because there are more than {FEW_LABELS} labels", None

@@ -33,11 +33,7 @@ from vicinal.methods._arguments import refuse_one_dimensional
 
 
 class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Rows times a matrix, minus an offset.
-
-    `projection_`: the P (or W) of the papers.
-    `offset_`: the projected mean of the training rows; zeros if the method does not centre.
-    """
+    """Rows times a matrix, minus an offset."""
 
     projection_: Float
     offset_: Float
@@ -123,16 +119,7 @@ def _plain(value: Any) -> object:
 
 
 def positive_first(directions: Float) -> Float:
-    """Return the columns, with signs chosen so that their largest entry is positive.
-
-    A direction and its opposite are equally good; this makes the choice independent of the solver.
-
-    Examples
-    --------
-    >>> positive_first(np.array([[0.6, -0.8], [0.8, 0.6]]))
-    array([[ 0.6,  0.8],
-           [ 0.8, -0.6]])
-    """
+    """Return the columns, with signs chosen so that their largest entry is positive."""
     largest = np.abs(directions).argmax(axis=0)
     signs = np.sign(directions[largest, np.arange(directions.shape[1])])
     return directions * np.where(signs == 0, 1.0, signs)
@@ -148,17 +135,7 @@ BLOCK_ROWS = 256
 
 
 class CentredRows:
-    """The matrix :math:`HX`, or X itself, represented by its products.
-
-    `X`: dense rows are centred immediately (a copy, 8 bytes per cell); sparse rows are not changed.
-
-    Examples
-    --------
-    >>> rows = CentredRows(sparse.csr_array(np.array([[1.0, 0.0], [3.0, 4.0]])))
-    >>> rows.dot(np.eye(2))
-    array([[-1., -2.],
-           [ 1.,  2.]])
-    """
+    """The matrix :math:`HX`, or X itself, represented by its products."""
 
     def __init__(self, X: Features, *, center: bool = True) -> None:
         self.shape = int(X.shape[0]), int(X.shape[1])

@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._core.arrays import Csr, Features, Float, Int
 from vicinal._core.checks import all_or_nothing, check_flag, check_integer, check_option, check_real
+from vicinal._core.posterior import wrong_cells
 from vicinal._core.progress import progress
 from vicinal._core.threads import one_blas_thread, thread_count, using_threads
 from vicinal.decision import Threshold
@@ -72,17 +73,7 @@ class Walk:
     patience: int = 100
 
     def next_sigma(self, sigma: float, *, helped: bool) -> float:
-        """Return the σ of the next step.
-
-        Examples
-        --------
-        >>> walk = Walk(learned=True)
-        >>> sigma = walk.next_sigma(1.0, helped=True)
-        >>> for _ in range(4):
-        ...     sigma = walk.next_sigma(sigma, helped=False)
-        >>> round(sigma, 12)
-        1.0
-        """
+        """Return the σ of the next step."""
         if not self.learned:
             return sigma
         return sigma * (GROWTH if helped else SHRINKAGE)
@@ -103,17 +94,6 @@ def descent(
 
     `look()` returns a cheaper loss, on different rows each time. A step that does not lower it is
     rejected; a step that does is kept only if the true loss is lower too.
-
-    Examples
-    --------
-    The distance from 9 goes down, and never up:
-
-    >>> rng = np.random.default_rng(0)
-    >>> start = lambda: np.zeros((1, 1))
-    >>> steps = descent(lambda P: abs(float(P[0, 0]) - 9), start, Walk(), rng)
-    >>> losses = [next(steps)[1] for _ in range(30)]
-    >>> losses[-1] < losses[0] and losses == sorted(losses, reverse=True)
-    True
     """
     best, lowest = _first(loss_of, start)
     yield best, lowest
@@ -193,10 +173,7 @@ def draw_step(shape: tuple[int, ...], sigma: float, rng: np.random.Generator) ->
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """The loss of a projection; lower is better.
-
-    `metric`: a metric of predicted label sets; if higher is better, its sign is reversed.
-    """
+    """The loss of a projection; lower is better."""
 
     X: Features
     Y: Csr
@@ -230,7 +207,8 @@ class Objective:
         with using_threads(self.n_jobs):
             scoring = MLkNNScoring.fit(Training(graph, self.Y), self.k, self.smoothing)
             if self.metric == "hamming-loss":
-                return wrong_cells(scoring) / (self.Y.shape[0] * self.Y.shape[1])
+                tables = scoring.with_label, scoring.without_label
+                return wrong_cells(*tables, self.smoothing, self.k) / np.prod(self.Y.shape)
             labels = Threshold(0.5, inclusive=True).decide(scoring.scores(graph))
         value = evaluate(self.Y, labels, metrics=self.metric)[self.metric]
         return -value if metric_info(self.metric).better == "high" else value
@@ -238,11 +216,7 @@ class Objective:
 
 @dataclass(frozen=True, eq=False)
 class DeviceObjective:
-    """The same loss with the projection and the search on a device.
-
-    The Hamming loss is computed on the device too; other metrics are computed on the CPU from the
-    graph.
-    """
+    """The same loss with the projection and the search on a device."""
 
     here: Objective
     there: "ProjectionLoss"
@@ -273,27 +247,6 @@ class DeviceObjective:
     def of_rows(self, rows: Int) -> Self:
         """Return the loss on some of the rows only."""
         return replace(self, here=self.here.of_rows(rows), there=self.there.of_rows(rows))
-
-
-def wrong_cells(scoring: MLkNNScoring) -> int:
-    """Count the cells of the training labels that ML-kNN gets wrong.
-
-    Examples
-    --------
-    Both rows with the first label have one vote for it, and so has one of the two rows without it;
-    a vote therefore predicts the label, which is wrong once. For the second label a vote carries no
-    information; at a posterior of exactly 0.5 it is predicted, which is wrong for the two rows
-    without it.
-
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1, 1], [1, 1], [0, 0], [0, 0]], dtype=np.int32))
-    >>> with_label, without_label = np.array([[0, 2], [1, 1]]), np.array([[1, 1], [1, 1]])
-    >>> wrong_cells(MLkNNScoring(1, 0.0, with_label, without_label, Y))
-    3
-    """
-    predicted = scoring.posterior >= 0.5
-    missed = scoring.with_label[~predicted].sum()
-    return int(missed + scoring.without_label[predicted].sum())
 
 
 def check_objective(name: object) -> str:
@@ -330,14 +283,6 @@ def start_from(init: str, X: Features, Y: Csr, r: int, rng: np.random.Generator)
 
     ``"noise"`` has entries from N(0, 1). The others contain the directions they find, scaled to the
     same mean size, and columns of zeros if there are fewer than r directions.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> X, Y = np.array([[0.0, 1.0], [2.0, 1.0]]), sparse.csr_array([[1], [0]])
-    >>> start_from("pca", X, Y, 3, np.random.default_rng(0)).round(3) + 0.0
-    array([[1.414, 0.   , 0.   ],
-           [0.   , 0.   , 0.   ]])
     """
     m = int(X.shape[1])
     if init == "noise":
@@ -350,11 +295,7 @@ def start_from(init: str, X: Features, Y: Csr, r: int, rng: np.random.Generator)
 
 
 def _principal(X: Features, r: int) -> Float:
-    """Return the directions in which rows vary most, strongest first.
-
-    Computed from a square matrix of the features or of the rows if one of the two is at most
-    :data:`SQUARE`, otherwise by iteration with products only.
-    """
+    """Return the directions in which rows vary most, strongest first."""
     rows = CentredRows(X)
     n, m = rows.shape
     wanted = min(r, n, m)
@@ -602,13 +543,7 @@ class MLARP(LinearProjection):
 
 
 def sample_size(sample: object, n_rows: int) -> int:
-    """Return the sample size: all rows if `sample` is None or larger than the number of rows.
-
-    Examples
-    --------
-    >>> [sample_size(sample, 1000) for sample in (None, 0.25, 400, 5000)]
-    [1000, 250, 400, 1000]
-    """
+    """Return the sample size: all rows if `sample` is None or larger than the number of rows."""
     if sample is None:
         return n_rows
     if isinstance(sample, float | np.floating):

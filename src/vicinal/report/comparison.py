@@ -47,18 +47,7 @@ NAMED = 6
 
 
 def conclusion(tests: FriedmanNemenyi | None) -> str:
-    """State what Friedman's and Nemenyi's tests show, without contradiction between the two.
-
-    Examples
-    --------
-    >>> from vicinal.comparison.friedman import rank_tests
-    >>> conclusion(rank_tests({"A": [9, 8], "B": [5, 6], "C": [1, 2]}, alpha=0.05))
-    '2 samples of 3 methods are too few for a test at α = 0.05: even if all samples agreed, p would
-    be 0.17.'
-    >>> conclusion(rank_tests({"A": [9, 8, 9, 7], "B": [5, 6, 5, 8], "C": [1, 2, 3, 1]}, 0.05))
-    "Friedman's test finds differences between the methods (p = 0.007). By Nemenyi's test, A differs
-    from C and cannot be told apart from B: with 4 samples, mean ranks must differ by 1.66."
-    """
+    """State what Friedman's and Nemenyi's tests show, without contradiction between the two."""
     if tests is None:
         return "A test requires at least two samples and two methods."
     if tests.least_p >= tests.alpha:
@@ -111,17 +100,7 @@ def lead(results: Sequence[Result], main: Ranking) -> list[Block]:
 
 
 def verdict(found: Ranking) -> str:
-    """State the best methods by a metric, and which others differ significantly from them.
-
-    Examples
-    --------
-    >>> from vicinal.comparison import rank_methods
-    >>> losses = {"A": (0.1, 0.2, 0.1), "B": (0.2, 0.3, 0.3)}
-    >>> results = [Result("compare", "yeast", m, {"hamming-loss": v}) for m, v in losses.items()]
-    >>> verdict(rank_methods(results, "hamming-loss"))
-    'By hamming-loss, A ranks best (mean rank 1.00 over 3 folds). 3 samples of 2 methods are too few
-    for a test at α = 0.05: even if all samples agreed, p would be 0.25.'
-    """
+    """State the best methods by a metric, and which others differ significantly from them."""
     if not found.mean_ranks:
         return f"Methods are not ranked: no data set has {found.metric} for every method."
     rank = min(found.mean_ranks.values())
@@ -133,10 +112,7 @@ def verdict(found: Ranking) -> str:
 
 
 def folds_warning(found: Ranking) -> str:
-    """Return a warning where the samples of a test are folds of one data set.
-
-    Leaders and runners-up are compared by the corrected t-test, which allows for shared rows.
-    """
+    """Return a warning where the samples of a test are folds of one data set."""
     tests = found.tests
     if found.samples != "folds" or tests is None or tests.least_p >= tests.alpha:
         return ""
@@ -369,6 +345,7 @@ def comparison_report(
     curves : iterable of vicinal.report.comparison_details.Curve
         Additional curves over k, e.g. from tuning; curves in the results are always drawn.
     title : str or None
+        Title, if any.
 
     Returns
     -------

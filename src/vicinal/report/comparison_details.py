@@ -35,46 +35,22 @@ COUNTS = ("coverage", "cardinality")
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a list in running text.
-
-    Examples
-    --------
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
+    """Return names as a list in running text."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def counted(number: int, thing: str) -> str:
-    """Return a number and a noun, with a plural s if needed.
-
-    Examples
-    --------
-    >>> counted(1, "data set"), counted(7, "data set")
-    ('1 data set', '7 data sets')
-    """
+    """Return a number and a noun, with a plural s if needed."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def probability(p: float) -> str:
-    """Return a probability as papers print it.
-
-    Examples
-    --------
-    >>> probability(0.0312), probability(0.00001)
-    ('p = 0.031', 'p < 0.001')
-    """
+    """Return a probability as papers print it."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def metric_title(metric: str) -> str:
-    r"""Return a metric's name with an arrow in the direction that is better.
-
-    Examples
-    --------
-    >>> metric_title("hamming-loss")
-    'hamming-loss\xa0↓'
-    """
+    r"""Return a metric's name with an arrow in the direction that is better."""
     return metric + ARROWS[metric_info(metric).better]
 
 
@@ -111,17 +87,7 @@ class Curve:
 
 
 def k_curves(results: Sequence[Result], metric: str) -> list[Curve]:
-    """Return the curves in the results: the same method and settings with several k.
-
-    Examples
-    --------
-    >>> results = [
-    ...     Result("compare", "yeast", f"k={k}", {"micro-f1": (v,)}, {"n_neighbors": k})
-    ...     for k, v in ((5, 0.6), (1, 0.5))
-    ... ]
-    >>> dict(k_curves(results, "micro-f1")[0].points)
-    {1: 0.5, 5: 0.6}
-    """
+    """Return the curves in the results: the same method and settings with several k."""
     marks = marks_of(results, metric)
     families: dict[tuple[str, str], dict[int, str]] = {}
     for result in results:
@@ -201,13 +167,7 @@ def _describe(curves: Sequence[Curve]) -> str:
 
 
 def _family_name(methods: Sequence[str]) -> str:
-    """Return the common part of the names of one method at several k.
-
-    Examples
-    --------
-    >>> _family_name(["mlknn k=5", "mlknn k=10"]), _family_name(["5", "10"])
-    ('mlknn', '5, 10')
-    """
+    """Return the common part of the names of one method at several k."""
     words = [name.split() for name in methods]
     shared = [word for word in words[0] if all(word in each for each in words)]
     return " ".join(shared) or ", ".join(methods)

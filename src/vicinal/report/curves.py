@@ -22,16 +22,7 @@ QUIET = "#9a9a9a"
 
 
 def pooled_curve(Y_true: object, scores: object) -> tuple[Float, Float, Float]:
-    """Return precision, recall and false positive rate at each threshold, from high to low.
-
-    All cells are pooled, as in micro-averages. Scores that are not stored are counted, not listed.
-
-    Examples
-    --------
-    >>> precision, recall, false_rate = pooled_curve([[1, 0], [0, 1]], [[0.9, 0.5], [0.1, 0.2]])
-    >>> precision.round(2), recall, false_rate
-    (array([1.  , 0.5 , 0.67, 0.5 ]), array([0.5, 0.5, 1. , 1. ]), array([0. , 0.5, 0.5, 1. ]))
-    """
+    """Return precision, recall and false positive rate at each threshold, from high to low."""
     truth = check_truth(Y_true)
     _, true, false = tallied(truth, check_ranking(scores, truth)).pooled_counts()
     n_true, n_false = np.cumsum(true[::-1]), np.cumsum(false[::-1])
@@ -43,19 +34,7 @@ def pooled_curve(Y_true: object, scores: object) -> tuple[Float, Float, Float]:
 def plot_curves(
     methods: Mapping[str, tuple[object, object]], path: str | os.PathLike[str], title: str = ""
 ) -> None:
-    """Draw precision against recall, ROC and reliability; the file extension sets the format.
-
-    Parameters
-    ----------
-    methods : mapping of name to (Y_true, scores)
-    path : path
-    title : str
-
-    Notes
-    -----
-    Curves pool all rows and labels (micro-averages). Reliability is the share of true cells against
-    the mean score in 15 bins; it is drawn for methods whose scores lie in [0, 1].
-    """
+    """Draw precision against recall, ROC and reliability; the file extension sets the format."""
     from matplotlib.figure import Figure
 
     if not methods:

@@ -23,14 +23,7 @@ if TYPE_CHECKING:
 
 
 class Ids:
-    """Creates ids that are unique within the page.
-
-    Examples
-    --------
-    >>> ids = Ids()
-    >>> ids.take("Hamming loss"), ids.take("hamming-loss"), ids.take("<>")
-    ('hamming-loss', 'hamming-loss-2', 'part')
-    """
+    """Creates ids that are unique within the page."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
@@ -130,22 +123,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 @dataclass(frozen=True)
 class Page:
-    """A page.
-
-    Parameters
-    ----------
-    title : str
-    lead : sequence of blocks
-        Shown before the table of contents.
-    sections : sequence of Section
-    footer : str
-
-    Examples
-    --------
-    >>> page = Page("Losses & gains", [], [Section("One", []), Section("Two", [])])
-    >>> "<h1>Losses &amp; gains</h1>" in page.html(), page.html() == page.html()
-    (True, True)
-    """
+    """A page."""
 
     title: str
     lead: Sequence[Block]
@@ -248,16 +226,7 @@ DROPPED = frozenset({"metadata", "style"})
 
 
 def inline_svg(figure: "Figure", name: str, description: str) -> Html:
-    """Return a figure as an ``svg`` element; the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    figure : matplotlib figure
-    name : str
-        Prefix of every id inside, so that ids are unique within the page.
-    description : str
-        Text alternative for screen readers.
-    """
+    """Return a figure as an ``svg`` element; the same figure gives the same bytes."""
     # Imported when used: matplotlib would double the time that importing the package takes.
     from matplotlib import rc_context
 
@@ -319,17 +288,7 @@ def _value(key: str, value: str, name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class PlotFigure:
-    """A matplotlib figure in a page.
-
-    Parameters
-    ----------
-    plot : matplotlib figure
-        Drawn in the colours of :mod:`vicinal.report.page`.
-    caption : str
-        Shown below the figure.
-    description : str
-        Text alternative for screen readers.
-    """
+    """A matplotlib figure in a page."""
 
     plot: "Figure"
     caption: str

@@ -2,23 +2,27 @@
 
 import csv
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from vicinal._core.html import in_latex
-from vicinal.comparison import Ranking, rank_methods
-from vicinal.comparison.pairwise import paired_t_test
-from vicinal.comparison.score_tables import paired
+from vicinal.comparison import Ranking, corrected_t_test, rank_methods
+from vicinal.comparison.score_tables import Better, paired
 from vicinal.errors import InvalidArgumentError, MissingExtraError
 from vicinal.metrics import metric_info
 from vicinal.results import Result
 
 WORSE, BETTER = r"\(\bullet\)", r"\(\circ\)"
 """Marks of values that differ significantly from the best mean rank's: worse, better."""
+
+
+SMALL = r"\footnotesize\setlength{\tabcolsep}{4pt}"
+SMALLER = r"\scriptsize\setlength{\tabcolsep}{2pt}"
+FEW = 4
+"""Columns that fit a page in the larger size."""
 
 
 def latex_table(
@@ -28,24 +32,7 @@ def latex_table(
     alpha: float = 0.05,
     names: Mapping[str, str] | None = None,
 ) -> str:
-    """Return one LaTeX table per metric: mean ± standard deviation, best in bold, marks.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        Of one experiment.
-    metrics : sequence of str
-    alpha : float
-        Significance level of the marks: a paired t-test over folds against the method with the best
-        mean rank, which is the first column.
-    names : mapping of str to str, or None
-        Names to display for methods and data sets.
-
-    Returns
-    -------
-    str
-        ``table`` environments that need the package booktabs.
-    """
+    """Return one LaTeX table per metric: mean ± standard deviation, best in bold, marks."""
     kept = list(results)
     return "\n\n".join(_table(kept, metric, alpha, dict(names or {})) for metric in metrics) + "\n"
 
@@ -62,13 +49,14 @@ def _table(results: Sequence[Result], metric: str, alpha: float, names: dict[str
     arrow = r"\(\downarrow\)" if found.better == "low" else r"\(\uparrow\)"
     reference = columns[0]
     caption = (
-        f"{in_latex(metric)} ({arrow}): mean \\(\\pm\\) standard deviation over folds, best mean "
-        f"in bold. {WORSE}/{BETTER}: significantly worse/better than {reference} (paired t-test "
-        f"over folds, \\(\\alpha = {alpha:g}\\))."
+        f"{in_latex(names.get(metric, metric))} ({arrow}): mean \\(\\pm\\) standard deviation over "
+        f"folds, best mean in bold. {WORSE}/{BETTER}: significantly worse/better than {reference} "
+        f"(corrected t-test over folds, \\(\\alpha = {alpha:g}\\))."
     )
     lines = [
         r"\begin{table}",
         r"\centering",
+        SMALL if len(columns) <= FEW else SMALLER,
         rf"\caption{{{caption}}}",
         rf"\label{{tab:{metric.replace('@', '-at-')}}}",
         rf"\begin{{tabular}}{{l{'l' * len(columns)}}}",
@@ -105,25 +93,23 @@ def _row(results: Sequence[Result], found: Ranking, data: str, alpha: float) -> 
 
 def _mark(results: Sequence[Result], found: Ranking, data: str, method: str, alpha: float) -> str:
     """Return the mark of a value that differs from the first method's."""
-    first, other = (
-        _folds(results, data, name, found.metric) for name in (found.methods[0], method)
-    )
+    runs = [_runs(results, data, name, found.metric) for name in (found.methods[0], method)]
+    first, other = ([value for run in each for value in run] for each in runs)
     if method == found.methods[0] or len(first) < 2 or len(first) != len(other):
         return ""
-    mean, p = paired_t_test(np.array(other), np.array(first))
-    if not p < alpha:
+    better: Better = "low" if found.better == "low" else "high"
+    test = corrected_t_test(other, first, 1 / max(2, len(runs[0][0])), better=better)
+    if not test.p < alpha:
         return ""
-    is_better = mean > 0 if found.better == "high" else mean < 0
-    return f" {BETTER if is_better else WORSE}"
+    return f" {BETTER if test.mean > 0 else WORSE}"
 
 
-def _folds(results: Sequence[Result], data: str, method: str, metric: str) -> list[float]:
-    """Return the values of all folds and seeds."""
+def _runs(results: Sequence[Result], data: str, method: str, metric: str) -> list[Sequence[float]]:
+    """Return the values of the folds, one list per run of cross-validation."""
     return [
-        value
+        each.values.get(metric, ())
         for each in paired(results)
         if (each.data, each.method) == (data, method)
-        for value in each.values.get(metric, ())
     ]
 
 
@@ -134,14 +120,7 @@ TIDY = ("data", "method", "name", "seed", "fold", "metric", "value", "better", "
 def tidy_rows(
     results: Iterable[Result], names: Mapping[str, str] | None = None
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield one row per fold and metric, in the order of :data:`TIDY`.
-
-    Examples
-    --------
-    >>> result = Result("compare/2 folds", "yeast", "mlknn", {"one-error": (0.2, 0.25)}, seed=0)
-    >>> list(tidy_rows([result], {"mlknn": "ML-kNN"}))[1]
-    ('yeast', 'mlknn', 'ML-kNN', 0, 2, 'one-error', 0.25, 'low', 'compare/2 folds')
-    """
+    """Yield one row per fold and metric, in the order of :data:`TIDY`."""
     shown = names or {}
     for each in results:
         for metric, values in each.values.items():
@@ -178,15 +157,9 @@ def write_parquet(
 
 
 def parse_names(words: Sequence[str]) -> dict[str, str]:
-    """Return display names from ``name=Name`` words.
-
-    Examples
-    --------
-    >>> parse_names(["mlknn=ML-kNN", "br-svm=SVM (linear)"])
-    {'mlknn': 'ML-kNN', 'br-svm': 'SVM (linear)'}
-    """
+    """Return display names from ``name=Name`` words, each of which may hold several by commas."""
     found = {}
-    for word in words:
+    for word in (part for each in words for part in re.split(r",(?=[^,=]+=)", each)):
         name, equals, shown = word.partition("=")
         if not (name and equals and shown):
             raise InvalidArgumentError("--names", "name=Name", repr(word))

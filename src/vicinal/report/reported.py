@@ -23,18 +23,7 @@ TEXT = (
 
 @dataclass(frozen=True)
 class ReportedCell:
-    """A figure that a paper reports.
-
-    Parameters
-    ----------
-    paper, table : str
-        Where it is reported.
-    dataset, method, metric : str
-        What it measures; method names are matched ignoring case and hyphens.
-    value : float
-    std : float or None
-        As reported in the paper.
-    """
+    """A figure that a paper reports."""
 
     paper: str
     table: str
@@ -57,13 +46,7 @@ Pair: TypeAlias = tuple[ReportedCell, OwnCell]
 
 
 def same_name(name: str) -> str:
-    """Return a normalised method name that is the same for all spellings.
-
-    Examples
-    --------
-    >>> same_name("ML-kNN") == same_name("mlknn"), same_name("IBLR-ML")
-    (True, 'iblr')
-    """
+    """Return a normalised method name that is the same for all spellings."""
     bare = re.sub(r"[^a-z0-9=]+", "", name.lower())
     return ALIASES.get(bare, bare)
 
@@ -71,22 +54,7 @@ def same_name(name: str) -> str:
 def reported_section(
     cells: Iterable[ReportedCell], ours: Mapping[tuple[str, str, str], OwnCell]
 ) -> Section | None:
-    """Return a table of the cells that we also have; None if there are none.
-
-    Parameters
-    ----------
-    cells : iterable of ReportedCell
-    ours : mapping of (data set, method, metric) to OwnCell
-        Method names normalised by :func:`same_name`.
-
-    Examples
-    --------
-    >>> cell = ReportedCell("Zhang 2007", "2", "yeast", "ML-kNN", "hamming-loss", 0.194)
-    >>> reported_section([cell], {("yeast", "mlknn", "hamming-loss"): OwnCell(0.195)}).title
-    'Against the papers'
-    >>> reported_section([cell], {}) is None
-    True
-    """
+    """Return a table of the cells that we also have; None if there are none."""
     pairs = [
         (cell, ours[key])
         for cell in cells
@@ -102,13 +70,7 @@ def reported_section(
 
 
 def is_near(reported: float, own: float) -> bool:
-    """Tell whether two figures differ by at most :data:`NEAR`, relatively if above 1.
-
-    Examples
-    --------
-    >>> is_near(0.50, 0.53), is_near(6.20, 6.25)
-    (False, True)
-    """
+    """Tell whether two figures differ by at most :data:`NEAR`, relatively if above 1."""
     return abs(own - reported) <= NEAR * max(1.0, abs(reported))
 
 

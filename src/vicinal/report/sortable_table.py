@@ -19,23 +19,7 @@ SHORT = 24
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell.
-
-    Parameters
-    ----------
-    value : str, float, int or None
-        The value to sort by; None and NaN are shown as a dash and sort last.
-    text : str or None
-        The text to show; None for the value in the format of its column.
-    spread : float or None
-        Shown in small type after the number, with ±.
-    kind : str
-        A class of the style sheet: ``"ours"``, ``"paper"``, ``"near"``, ``"far"``, ``"quiet"``.
-    note : str
-        Tooltip.
-    best : bool
-        Whether to show it in bold.
-    """
+    """One cell."""
 
     value: Value
     text: str | None = None
@@ -52,13 +36,7 @@ class Cell:
         return float(self.value)
 
     def shown(self, form: str) -> str:
-        """Return the text to show, with numbers in the given format.
-
-        Examples
-        --------
-        >>> Cell(0.12345).shown(".3f"), Cell(None).shown(".3f"), Cell("yes").shown(".3f")
-        ('0.123', '–', 'yes')
-        """
+        """Return the text to show, with numbers in the given format."""
         if self.text is not None:
             return self.text
         if isinstance(self.value, str):
@@ -87,13 +65,7 @@ class Cell:
 
 
 def _signed(number: str) -> str:
-    """Return a number with a minus sign, and 0 without any sign.
-
-    Examples
-    --------
-    >>> _signed("-0.25"), _signed("-0.00"), _signed("+0.00")
-    ('−0.25', '0.00', '0.00')
-    """
+    """Return a number with a minus sign, and 0 without any sign."""
     if re.fullmatch(r"[+-]0(\.0*)?%?", number):
         return number[1:]
     return number.replace("-", "−")
@@ -107,13 +79,7 @@ def as_cell(value: Value | Cell) -> Cell:
 def mark_best(
     cells: Sequence[Value | Cell], better: Literal["low", "high"], form: str = ".3f"
 ) -> list[Cell]:
-    """Return the cells with the best number and all that look the same in bold; none if all do.
-
-    Examples
-    --------
-    >>> [cell.best for cell in mark_best([0.1231, 0.5, 0.1234, None], "low")]
-    [True, False, True, False]
-    """
+    """Return the cells with the best number and all that look the same in bold; none if all do."""
     all_cells = [as_cell(cell) for cell in cells]
     numbers = [cell.number for cell in all_cells if cell.number is not None]
     if not numbers:
@@ -135,20 +101,7 @@ Row: TypeAlias = Sequence[Value | Cell]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
-
-    Parameters
-    ----------
-    title : str
-    form : str
-        Format of its numbers, e.g. ``".3f"``, ``",d"``.
-    better : {"low", "high"} or None
-        Which value is shown in bold; None for no bold values.
-    group : str
-        A heading above adjacent columns of the same group.
-    note : str
-        Tooltip of the heading.
-    """
+    """A column of a table."""
 
     title: str
     form: str = ".3f"
@@ -159,21 +112,7 @@ class Column:
 
 @dataclass(frozen=True)
 class DataTable:
-    """A table with a caption; the first cell of a row names it.
-
-    Parameters
-    ----------
-    caption : str
-    columns : sequence of Column or str
-    rows, footer : sequence of rows
-        Values or cells, one per column. The footer is not sorted and never in bold.
-
-    Examples
-    --------
-    >>> table = DataTable("Loss", ["method", Column("yeast", better="low")], [("A", 0.2)])
-    >>> table.render(Ids(), 2)[:74]
-    '<div class="scroll" role="region" tabindex="0" aria-labelledby="loss"><tab'
-    """
+    """A table with a caption; the first cell of a row names it."""
 
     caption: str
     columns: Sequence[Column | str]

@@ -43,28 +43,7 @@ DEEPEST = 4
 class SharedSearch:
     """One search over all rows that serves every fold.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array, shape (n, m)
-    metric : {"euclidean", "cosine", "dot"}
-    k : int
-        Number of neighbours needed in every fold; 0 for none.
-    train_share : float
-        The smallest share of rows that any fold trains on.
-    n_jobs : int or None
-    algorithm : str or callable
-        The index. Fold graphs equal those of a new search if it is exact.
-
-    Notes
-    -----
     Memory: 12 bytes per row and neighbour, for about k / `train_share` neighbours.
-
-    Examples
-    --------
-    >>> rows = SharedSearch(np.array([[0.0], [1.0], [3.0], [6.0]]), "euclidean", 2, 0.5, None)
-    >>> among_training, held_out = rows.fold(Split(np.array([0, 3]), np.array([1, 2])))
-    >>> among_training.ids.tolist(), held_out.ids.tolist()
-    ([[1], [0]], [[0, 1], [0, 1]])
     """
 
     def __init__(
@@ -143,11 +122,6 @@ def depth(k: int, train_share: float) -> int:
     """Return how many neighbours to search so that few lists become shorter than k in a fold.
 
     Of d neighbours, d × `train_share` remain on average; two standard deviations are added.
-
-    Examples
-    --------
-    >>> depth(30, 0.9), depth(1, 0.9), depth(30, 0.1), depth(0, 0.9)
-    (38, 2, 120, 0)
     """
     mean = k / train_share
     spread = sqrt(k * (1 - train_share)) / train_share
@@ -178,21 +152,6 @@ class Folds:
     there are no steps and `shared` is True, all rows are searched once for all folds. If a graph of
     all rows is given, the folds are derived from it and nothing is searched.
 
-    Parameters
-    ----------
-    X : rows
-        As the first step takes them; features if there are no steps.
-    Y : csr_array of int32, shape (n, L)
-    splits : sequence of Split
-    widths : Widths
-    n_jobs : int or None
-    steps : sequence of (name, transformer)
-    shared : bool
-    graph : NeighborGraph or None
-        A leave-one-out graph of all rows, which replaces every search but the joint one.
-
-    Notes
-    -----
     Memory: the graph of all rows if it is shared or given, and the rows of one fold at a time.
     """
 
@@ -287,14 +246,6 @@ def given_fold(graph: NeighborGraph, split: Split, k: int) -> tuple[NeighborGrap
 
     A list that loses rows outside the training set must still have k entries, because a given graph
     cannot be searched again. Lists that were not full contain all their candidates.
-
-    Examples
-    --------
-    >>> ids = np.array([[1, 2], [0, 2], [1, 0]], np.int32)
-    >>> near = NeighborGraph(ids, np.ones((3, 2)), "dot", n_rows=3)
-    >>> training, held_out = given_fold(near, Split(np.array([0, 2]), np.array([1])), 1)
-    >>> training.ids.tolist(), held_out.ids.tolist()
-    ([[1], [0]], [[0]])
     """
     n_train = len(split.train)
     if k == 0:
@@ -344,13 +295,7 @@ def transform(steps: Sequence[Step], X: object) -> Features:
 
 
 def take_rows(X: Any, rows: Any) -> Any:
-    """Return some rows of an array, a frame or a list.
-
-    Examples
-    --------
-    >>> take_rows(["a", "b", "c"], [2, 0])
-    ['c', 'a']
-    """
+    """Return some rows of an array, a frame or a list."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if isinstance(X, list | tuple):
@@ -364,25 +309,7 @@ TRIAL_ROWS = 10
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows, labels and folds.
-
-    Parameters
-    ----------
-    given : object
-        Rows as the caller passed them.
-    Y : object
-        Labels as the caller passed them.
-    features : ndarray or csr_array
-        Rows after preprocessing that was fitted on all rows.
-    labels : Labels
-    steps : list of (name, transformer)
-        The preprocessing, fitted on all rows.
-    per_fold : bool
-        Whether preprocessing is fitted in each fold, on its training rows only.
-    splits : list of Split
-    graph : NeighborGraph or None
-        The caller's leave-one-out graph of all rows, which replaces the search.
-    """
+    """Rows, labels and folds."""
 
     given: object
     Y: object
@@ -442,25 +369,7 @@ def read_problem(
 
 
 def read_steps(preprocess: object, X: object = None) -> list[Step]:
-    """Return preprocessing as unfitted, named steps.
-
-    Parameters
-    ----------
-    preprocess : str, transformer, list of transformers, or None
-        A str is a list of names separated by commas (:func:`vicinal.preprocess.make_steps`); it is
-        preceded by counting words if rows are texts. ``"auto"`` scales dense features to [0, 1] and
-        does not change sparse ones. None for no steps.
-    X : rows
-        Determines what ``"auto"`` means.
-
-    Examples
-    --------
-    >>> from vicinal.preprocess import MinMax
-    >>> read_steps(MinMax()), read_steps(None)
-    ([('minmax', MinMax())], [])
-    >>> read_steps("auto", np.zeros((2, 2))), [name for name, _ in read_steps("auto", ["a text"])]
-    ([('minmax', MinMax())], ['words'])
-    """
+    """Return preprocessing as unfitted, named steps."""
     if preprocess is None:
         return []
     if isinstance(preprocess, str):
@@ -482,13 +391,7 @@ def count_words() -> Step:
 
 
 def is_texts(X: Any) -> bool:
-    """Tell whether rows are texts.
-
-    Examples
-    --------
-    >>> is_texts(["a text"]), is_texts(np.zeros((1, 1)))
-    (True, False)
-    """
+    """Tell whether rows are texts."""
     if isinstance(X, list | tuple):
         return bool(X) and all(isinstance(row, str) for row in X)
     is_column = len(getattr(X, "shape", ())) == 1

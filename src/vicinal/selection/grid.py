@@ -21,15 +21,7 @@ Position: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Search:
-    """How neighbours are searched; settings with equal searches share their neighbours.
-
-    Parameters
-    ----------
-    metric : str
-        Name of a distance.
-    algorithm : str or callable
-        The index, as for ``algorithm=`` of the estimators.
-    """
+    """How neighbours are searched; settings with equal searches share their neighbours."""
 
     metric: str
     algorithm: object = field(default="auto", hash=False)  # a factory need not be hashable
@@ -41,30 +33,7 @@ ANY_SEARCH = Search("euclidean")
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The settings of one method to be evaluated.
-
-    Parameters
-    ----------
-    method : str
-        A name of ``METHODS``, or ``module:Class``.
-    axes : dict of str to tuple
-        Parameters that vary, with their values.
-    fixed : dict of str to object
-        Parameters that are the same in every setting.
-    is_default : bool
-        Whether the values are the method's own, which the edge rule may extend.
-    template : estimator or None
-        An estimator whose parameters are those of all settings that are not in the grid; then
-        `method` may be any name.
-    about : mapping of str to object, or None
-        What identifies the template in stored results.
-
-    Examples
-    --------
-    >>> grid = Grid("mlknn", {"n_neighbors": (1, 5), "smoothing": (0.0, 1.0)})
-    >>> [grid.params(position) for position in grid.positions()][1:3]
-    [{'n_neighbors': 1, 'smoothing': 1.0}, {'n_neighbors': 5, 'smoothing': 0.0}]
-    """
+    """The settings of one method to be evaluated."""
 
     method: str
     axes: Mapping[str, tuple[object, ...]]
@@ -134,14 +103,7 @@ class Grid:
 
 
 def search_of(model: object) -> Search:
-    """Return the search of an estimator; for one that is not ours, any works.
-
-    Examples
-    --------
-    >>> from vicinal import MLkNN
-    >>> search_of(MLkNN(metric="cosine"))
-    Search(metric='cosine', algorithm='auto')
-    """
+    """Return the search of an estimator; for one that is not ours, any works."""
     if not isinstance(model, NeighborEstimator):
         return ANY_SEARCH
     return Search(str(model.metric), model.algorithm)
@@ -154,31 +116,7 @@ def make_grids(
     random_state: int | None = None,
     n_jobs: int | None = None,
 ) -> list[Grid]:
-    """Return the grid of each method.
-
-    Parameters
-    ----------
-    methods : str or sequence of str
-        Names of ``METHODS``, ``module:Class``, or ``"all"``.
-    grid : mapping of parameter to values, or of method to such a mapping, or None
-        Each method uses the parameters that it has; other parameters keep their defaults, as in
-        scikit-learn's ``GridSearchCV``. A method that has none of them keeps its default grid.
-    params : mapping of parameter to value, or None
-        Parameters that are the same in every setting, for the methods that have them.
-    random_state : int or None
-        Used for methods with such a parameter, unless `grid` or `params` sets it.
-    n_jobs : int or None
-
-    Examples
-    --------
-    >>> [grid.axes for grid in make_grids(["mlknn", "lpknn"], {"smoothing": [0.5, 1]})][0]
-    {'smoothing': (0.5, 1)}
-    >>> make_grids("mlknn", {"mixing": [0.5]})
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: grid: expected parameters of mlknn (n_neighbors,
-    smoothing, metric, threshold, never_empty, algorithm, recalibrate_at), got 'mixing'
-    """
+    """Return the grid of each method."""
     names = _method_names(methods)
     shared, own = _by_method(grid or {}, names)
     _check_known("grid", shared, names)
@@ -283,17 +221,7 @@ STRIDE = 3
 
 
 def coarse_places(values: Sequence[object], start: int = 0) -> list[int]:
-    """Return the indices on an axis that a coarse pass tries, starting at `start`.
-
-    All of them if there are few or if the values are not numbers.
-
-    Examples
-    --------
-    >>> coarse_places(range(1, 30, 2))
-    [0, 3, 6, 9, 12, 14]
-    >>> coarse_places(["feature", "label"])
-    [0, 1]
-    """
+    """Return the indices on an axis that a coarse pass tries, starting at `start`."""
     last = len(values) - 1
     if last - start < STRIDE or not all(map(_is_number, values)):
         return list(range(start, last + 1))
@@ -306,18 +234,7 @@ def coarse(grid: Grid) -> list[Position]:
 
 
 def around(grid: Grid, best: Position, tried: Sequence[Position]) -> list[Position]:
-    """Return the settings between the best and those tried next to it, on every axis.
-
-    If a tried setting is directly next to the best, it is included.
-
-    Examples
-    --------
-    >>> grid = Grid("mlknn", {"n_neighbors": tuple(range(1, 11))})
-    >>> around(grid, (3,), [(0,), (3,), (6,), (9,)])
-    [(1,), (2,), (3,), (4,), (5,)]
-    >>> around(grid, (9,), [(0,), (3,), (6,), (8,), (9,)])
-    [(8,), (9,)]
-    """
+    """Return the settings between the best and those tried next to it, on every axis."""
     windows = []
     for axis, values in enumerate(grid.axes.values()):
         if not all(map(_is_number, values)):
@@ -333,17 +250,7 @@ def around(grid: Grid, best: Position, tried: Sequence[Position]) -> list[Positi
 
 
 def beyond_edge(grid: Grid, best: Sequence[Position]) -> Grid | None:
-    """Return a default grid extended along each axis on which a best setting has the last value.
-
-    Examples
-    --------
-    >>> from vicinal.selection.grid import make_grids
-    >>> (grid,) = make_grids("instance-knn")
-    >>> beyond_edge(grid, [(3,)]) is None
-    True
-    >>> beyond_edge(grid, [(14,)]).axes["n_neighbors"][-2:]
-    (57, 59)
-    """
+    """Return a default grid extended along each axis on which a best setting has the last value."""
     further = grid.declared.beyond_edge if grid.is_default else {}
     longer = {
         name: (*values, *further[name])
@@ -366,11 +273,7 @@ def farthest(grid: Grid) -> Grid:
 
 
 def beyond(before: Grid, after: Grid, best: Position, fast: bool) -> list[Position]:
-    """Return the settings to try on extended axes.
-
-    All new settings or, in fast mode, a coarse pass over the new values with the best values on the
-    other axes.
-    """
+    """Return the settings to try on extended axes."""
     if not fast:
         return after.positions()
     lines = []

@@ -103,16 +103,7 @@ def _check_width(name: str, graph: NeighborGraph, k: int) -> None:
 
 
 def check_set_metrics(metrics: Sequence[str]) -> tuple[str, ...]:
-    """Return the metric names, or raise if one of them needs more than predicted label sets.
-
-    Examples
-    --------
-    >>> check_set_metrics(["micro-f1", "coverage"])
-    Traceback (most recent call last):
-    ...
-    vicinal.errors.InvalidArgumentError: metrics: expected metrics of predicted label sets,
-    got 'coverage', which needs scores
-    """
+    """Return the metric names, or raise if one of them needs more than predicted label sets."""
     for info in map(metric_info, metrics):
         if info.needs != "labels":
             raise InvalidArgumentError(
@@ -123,23 +114,7 @@ def check_set_metrics(metrics: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class TrueCounts:
-    """The number of true labels of each row, and the number of rows of each label.
-
-    Parameters
-    ----------
-    rows : ndarray of int64, shape (n,)
-    labels : ndarray of int64, shape (L,)
-
-    Examples
-    --------
-    Two rows with the labels {0, 1} and {1}; {0} is predicted for the first and {0, 1} for the
-    second.
-
-    >>> truth = TrueCounts(np.array([2, 1]), np.array([1, 2]))
-    >>> given = [np.array(each) for each in ([1, 2], [1, 1], [2, 1], [1, 1])]
-    >>> truth.values(*given, ["example-recall", "micro-precision"])
-    array([0.75      , 0.66666667])
-    """
+    """The number of true labels of each row, and the number of rows of each label."""
 
     rows: Int
     labels: Int
@@ -159,17 +134,7 @@ class TrueCounts:
         metrics: Sequence[str],
         conventions: str | Conventions = "vicinal",
     ) -> Float:
-        """Return the metrics of one prediction, in the order of their names.
-
-        Parameters
-        ----------
-        row_given, row_common : ndarray of int64, shape (n,)
-            Labels predicted for each row, and how many of them are true.
-        label_given, label_common : ndarray of int64, shape (L,)
-            Rows for which each label is predicted, and how many of them have it.
-        metrics : sequence of str
-        conventions : str or Conventions
-        """
+        """Return the metrics of one prediction, in the order of their names."""
         rules = check_conventions(conventions)
         rows = RowCounts(self.rows, row_given, row_common, len(self.labels))
         labels = LabelCounts(label_common, label_given - label_common, self.labels - label_common)
@@ -203,58 +168,9 @@ def lcif_grid(
 ) -> Float:
     """Evaluate every setting of LCIF on the held-out rows of a fold.
 
-    Parameters
-    ----------
-    fold : Fold
-        Its graphs must have the largest k of `ks_instance`, or all training rows, and include the
-        joint graph if `second_order` is True.
-    ks_instance, ks_feature : sequence of int
-        Numbers of neighbours of the two parts, in any order.
-    mixings : sequence of float
-        Shares of the instance part, from 0 to 1.
-    second_order : bool or "literal"
-    neighbors_of : {"feature", "label"}
-    aggregate : {"mean", "max", "kept-mean", "literal"}
-        As in :class:`vicinal.methods.LCIF`.
-    threshold : {"cardinality", "two-pass"}
-        Fitted for every setting on the leave-one-out scores of the training rows; every row gets at
-        least one label.
-    metrics : sequence of str
-        Names from :data:`vicinal.metrics.METRICS` that only need predicted label sets.
-    conventions : str or Conventions
-        Conventions for edge cases, as for :func:`vicinal.metrics.evaluate`.
-    n_jobs : int or None
-        Number of threads; None for all cores. The result does not depend on it.
-
-    Returns
-    -------
-    ndarray of float64, shape (len(ks_instance), len(ks_feature), len(mixings), len(metrics))
-
-    Notes
-    -----
     Memory: 12 bytes per score of a training or held-out row, for the feature part at every k and
     the instance part at one k; per thread 16 to 40 bytes per training score and 9 per label; and
     the counts (:data:`COUNTS_AT_ONCE`).
-
-    Examples
-    --------
-    Rows 0 and 1 and the held-out row have the first feature and the first label.
-
-    >>> from scipy import sparse
-    >>> from vicinal.index import build_index
-    >>> from vicinal.methods.training import Training
-    >>> X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0], [0, 1], [1, 0]], dtype=np.int32))
-    >>> index = build_index(X[:3], "cosine")
-    >>> training = Training(index.query_self(2), Y[:3], X[:3])
-    >>> fold = Fold(training, index.query(X[3:], 2), X[3:], Y[3:])
-    >>> values = lcif_grid(
-    ...     fold, ks_instance=[1, 2], ks_feature=[1], mixings=[0, 1], metrics=["example-f1"]
-    ... )
-    >>> values.shape
-    (2, 1, 2, 1)
-    >>> values.min()
-    np.float64(1.0)
     """
     options: dict[str, Any] = {
         "ks_instance": ks_instance,
@@ -448,14 +364,7 @@ def measure_lcif(
 
 
 def compiled_rule(model: NeighborEstimator) -> str | None:
-    """Return the compiled grid's name for an estimator's rule, or None if it is not supported.
-
-    Examples
-    --------
-    >>> from vicinal import LCIF
-    >>> compiled_rule(LCIF()), compiled_rule(LCIF(threshold=0.5))
-    ('cardinality', None)
-    """
+    """Return the compiled grid's name for an estimator's rule, or None if it is not supported."""
     rule = model.decision_rule()
     for name, method in (("cardinality", "exact"), ("two-pass", "two-pass")):
         if rule == NeverEmpty(CardinalityThreshold(method)):

@@ -30,24 +30,7 @@ from vicinal.selection.grid import Grid, Position
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What was measured of one setting on one fold.
-
-    Parameters
-    ----------
-    values : mapping of metric to float
-    counts : LabelCounts or None
-        Correct and wrong predictions of each label, if they were recorded.
-    seconds : mapping of step to float
-        ``"search"`` is the time of the search shared by all methods with the same distance.
-    has_scores : bool
-        Whether the method has scores to rank labels by.
-    chosen : mapping of parameter to value
-        The settings chosen by a method that is tuned in each fold.
-    scores : Scores or None
-        Scores of the held-out rows, if they were recorded; never stored with the values.
-    labels : csr_array or None
-        Predicted labels of the held-out rows, likewise.
-    """
+    """What was measured of one setting on one fold."""
 
     values: Mapping[str, float]
     counts: LabelCounts | None = None
@@ -59,19 +42,7 @@ class Measured:
 
 
 class Metrics:
-    """Metrics grouped by their input: predicted label sets or a ranking.
-
-    Parameters
-    ----------
-    names : tuple of str
-    conventions : str or Conventions
-        Conventions for edge cases, as for :func:`vicinal.metrics.evaluate`.
-
-    Examples
-    --------
-    >>> Metrics(("one-error", "micro-f1")).labels
-    ('micro-f1',)
-    """
+    """Metrics grouped by their input: predicted label sets or a ranking."""
 
     def __init__(self, names: tuple[str, ...], conventions: str | Conventions = "vicinal") -> None:
         self.names = names
@@ -94,11 +65,7 @@ class Metrics:
 
 
 class Meter:
-    """Evaluates predictions of a fold's held-out rows, as :func:`vicinal.metrics.evaluate` does.
-
-    True labels and propensities are read once. All inputs were created by the library, so nothing
-    is validated again.
-    """
+    """Evaluates predictions of a fold's held-out rows, as :func:`vicinal.metrics.evaluate` does."""
 
     def __init__(self, fold: Fold, metrics: Metrics, n_jobs: int | None) -> None:
         self.metrics = metrics
@@ -172,27 +139,7 @@ def measure_sweep(
     n_jobs: int | None = None,
     advance: Advance = unseen,
 ) -> Iterator[dict[Position, Measured]]:
-    """Yield the metrics of each setting, fitted on a fold's training rows, tested on the rest.
-
-    Each value equals :func:`vicinal.metrics.evaluate` of a newly fitted estimator.
-
-    Parameters
-    ----------
-    sweep : callable
-        How the method scores its settings.
-    grid, positions
-        The method, and which of its settings.
-    fold : Fold
-    metrics : Metrics
-    n_jobs : int or None
-    advance : callable
-        Called with the number of settings just evaluated.
-
-    Yields
-    ------
-    dict of setting to Measured
-        The settings that were scored together.
-    """
+    """Yield the metrics of each setting, fitted on a fold's training rows, tested on the rest."""
     if not metrics.names:
         advance(len(positions))
         yield {position: Measured({}) for position in positions}
@@ -241,17 +188,7 @@ def measure_fits(
     *,
     detailed: bool = False,
 ) -> Iterator[dict[Position, Measured]]:
-    """Yield the metrics of each setting of any classifier, fitting each setting separately.
-
-    If the classifier has no scores, ranking metrics are NaN, or missing if `detailed`.
-
-    Parameters
-    ----------
-    grid, positions, fold, metrics, n_jobs, advance
-        As for :func:`measure_sweep`.
-    detailed : bool
-        Whether to record times, counts per label, scores and predicted labels.
-    """
+    """Yield the metrics of each setting of any classifier, fitting each setting separately."""
     meter = Meter(fold, metrics, n_jobs)
     for position in positions:
         found = _fitted(grid.estimator(position), fold, meter)

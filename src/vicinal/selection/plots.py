@@ -26,12 +26,7 @@ ARROWS = {"low": "lower is better", "high": "higher is better", "none": ""}
 
 
 def plot_neighbors(table: TuningTable, metric: str, path: str | os.PathLike[str]) -> None:
-    """Plot a metric against k, one curve per method; the file extension sets the format.
-
-    Each curve shows the best value over the method's other parameters at each k, with a band of one
-    standard deviation over the folds. A dot marks the best value of a method, a ring the overall
-    best.
-    """
+    """Plot a metric against k, one curve per method; the file extension sets the format."""
     # Imported when used: matplotlib would double the time that importing the package takes.
     from matplotlib.figure import Figure
 
@@ -58,10 +53,7 @@ def plot_neighbors(table: TuningTable, metric: str, path: str | os.PathLike[str]
 
 
 def plot_mixing(table: TuningTable, metric: str, path: str | os.PathLike[str]) -> None:
-    """Plot a metric of LCIF over λ and each of the two k.
-
-    Each cell shows the best value over the other parameters. A ring marks the overall best.
-    """
+    """Plot a metric of LCIF over λ and each of the two k."""
     from matplotlib.figure import Figure
 
     rows = _rows_of(table, "lcif")
@@ -167,15 +159,7 @@ def _number(value: Any) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ThresholdCurve:
-    """The value of a metric at each threshold.
-
-    Parameters
-    ----------
-    metric : str
-    thresholds, values : ndarray of float64
-    chosen : float or None
-        The threshold that a fitted rule uses, if it is one threshold for all labels.
-    """
+    """The value of a metric at each threshold."""
 
     metric: str
     thresholds: Float
@@ -186,30 +170,7 @@ class ThresholdCurve:
 def threshold_curve(
     scores: Scores, Y: Csr, metric: str, rule: FittedDecision | None = None, n_points: int = 101
 ) -> ThresholdCurve:
-    """Return a metric of the labels that score more than t, for evenly spaced t.
-
-    Parameters
-    ----------
-    scores : Scores
-        Leave-one-out scores of the training rows.
-    Y : csr_array
-        Their labels.
-    metric : str
-        A metric of predicted label sets.
-    rule : FittedDecision, optional
-        The rule in use. Its threshold is marked; if it gives every row at least one label, so does
-        the curve.
-    n_points : int
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0]], dtype=np.int32))
-    >>> scores = Scores.dense(np.array([[0.8, 0.4], [0.6, 0.0]]))
-    >>> curve = threshold_curve(scores, Y, "micro-precision", Threshold(0.5), n_points=3)
-    >>> curve.thresholds, curve.values, curve.chosen
-    (array([0. , 0.4, 0.8]), array([0.66666667, 1.        , 0.        ]), 0.5)
-    """
+    """Return a metric of the labels that score more than t, for evenly spaced t."""
     points = np.linspace(*_range(scores), check_integer("n_points", n_points, low=2))
     inner = rule.rule if isinstance(rule, FittedNeverEmpty) else rule
     values = np.empty(len(points))

@@ -36,15 +36,7 @@ COUNTS = ("tp", "fp", "fn")
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """What one line of the file holds: values of several settings on one fold.
-
-    Parameters
-    ----------
-    metrics : tuple of str
-    values : ndarray of float64, shape (settings, metrics)
-    more : Measured or None
-        Times, counts per label and choices of a single setting, for comparisons.
-    """
+    """What one line of the file holds: values of several settings on one fold."""
 
     metrics: tuple[str, ...]
     values: Float
@@ -60,16 +52,7 @@ Keys: TypeAlias = tuple[str, ...]
 
 
 class FoldStore:
-    """What was measured of settings on folds, kept in memory and, if there is a path, in a file.
-
-    Parameters
-    ----------
-    path : path or None
-    head : (str, str) or None
-        A first line that must match, see :class:`vicinal.results.ResumableStore`.
-    what : str
-        How error messages refer to a line.
-    """
+    """What was measured of settings on folds, kept in memory and, if there is a path, in a file."""
 
     def __init__(
         self,
@@ -179,31 +162,7 @@ WasKept: TypeAlias = Callable[[Grid, int], bool]
 
 @dataclass(eq=False)
 class Runner:
-    """Evaluates settings on every fold and stores the results as they are computed.
-
-    Parameters
-    ----------
-    folds : Folds
-    metrics : Metrics
-    store : FoldStore
-    n_jobs : int or None
-    show : bool
-        Whether to show a progress bar with the remaining time on a terminal.
-    detailed : bool
-        Whether to fit each setting on its own and record times and counts per label, as a
-        comparison does.
-    failures : tuple of exception classes
-        A method that raises one of these is left out; the others continue.
-    common : tuple
-        What all keys have in common, such as the data and the seed.
-    kept, was_kept : callable or None
-        Called with what was just measured, with its scores and labels; and asked whether that was
-        done before.
-    failed : dict of str to str
-        The methods that were left out, and why.
-    complete : bool
-        False after an interrupt.
-    """
+    """Evaluates settings on every fold and stores the results as they are computed."""
 
     folds: Folds
     metrics: Metrics

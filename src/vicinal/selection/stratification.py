@@ -30,29 +30,11 @@ from vicinal.errors import InvalidArgumentError
 def spread_rows(evidence: Csr, n_folds: int, first_fold: Int) -> Int:
     """Return the fold of each row.
 
-    Parameters
-    ----------
-    evidence : csr_array of shape (n, m)
-        What to distribute: labels or pairs of labels (:func:`label_pairs`). Equally rare columns
-        are processed in column order, and the rows of a column in row order.
-    n_folds : int
-    first_fold : ndarray of int64, shape (n,)
-        Among equally good folds for a row, the first one counting cyclically from this fold is
-        taken.
-
-    Notes
-    -----
     Rows without evidence are placed last, each in the smallest fold. If there are at least as many
     rows as folds, no fold is empty, because an empty fold lacks most of everything.
 
     Cost: a few microseconds per row and a fraction of one per stored entry, whatever the number of
     labels. Memory: about 100 bytes per stored entry (Python lists) and 8 × n_folds per column.
-
-    Examples
-    --------
-    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 1], [1, 1], [1, 0], [0, 0], [0, 0]]))
-    >>> spread_rows(Y, 2, np.zeros(6, dtype=np.int64)).tolist()
-    [0, 0, 1, 1, 0, 1]
     """
     state = _Spread(evidence, n_folds, first_fold)
     rarest = _Rarest(np.bincount(evidence.indices, minlength=evidence.shape[1]).tolist())
@@ -140,16 +122,7 @@ def label_pairs(Y: Csr) -> Csr:
 
     Columns are in the order of (lower label, higher label).
 
-    Notes
-    -----
     Memory: 24 bytes for each pair of each row, ``c (c + 1) / 2`` pairs for a row of c labels.
-
-    Examples
-    --------
-    >>> Y = sparse.csr_array(np.array([[1, 0, 1], [0, 0, 1]]))
-    >>> label_pairs(Y).toarray()  # (0, 0), (0, 2), (2, 2)
-    array([[1, 1, 1],
-           [0, 0, 1]], dtype=int32)
     """
     n_rows, n_labels = Y.shape
     # Each stored entry is paired with the entries from itself to the end of its row.
@@ -224,6 +197,7 @@ class IterativeStratification:
         X : array-like, n rows
             Only the number of rows is used.
         y : indicator, dense or sparse, or list of label-name collections
+            Labels of the rows.
         groups : object
             Not used.
         """
@@ -257,27 +231,7 @@ class Split:
 
 
 def read_splits(cv: object, X: Any, Y: Csr, random_state: int | None = 0) -> list[Split]:
-    """Return the splits that `cv` describes.
-
-    Parameters
-    ----------
-    cv : int, splitter, or iterable of (train, test)
-        An int is the number of folds of a shuffled :class:`IterativeStratification`; a splitter is
-        a scikit-learn splitter; row ids may be in any order.
-    X : rows
-        Only the number of rows is used.
-    Y : csr_array, shape (n, L)
-    random_state : int or None
-        Seed of the shuffle.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.ones((4, 1), dtype=np.int32))
-    >>> (split,) = read_splits([([3, 0], [2])], Y, Y)
-    >>> split.train, split.test
-    (array([0, 3]), array([2]))
-    """
+    """Return the splits that `cv` describes."""
     n_rows = int(Y.shape[0])
     text = isinstance(cv, str | bytes)
     if isinstance(cv, Iterable) and not text:

@@ -176,6 +176,7 @@ def tune(
     X : array-like, sparse matrix or data frame, shape (n, m)
         Passed to the first step of `preprocess`, if there is one.
     Y : indicator, dense or sparse, or list of label-name collections
+        Labels of the training rows.
     metric : str
         The metric that the returned estimator optimises.
     cv : int, splitter or iterable of (train, test)
@@ -216,6 +217,7 @@ def tune(
     refit : bool
         Whether to fit the best setting on all rows.
     label_names : sequence of str, optional
+        Names of the labels, in the order of the columns of `Y`.
     graph : NeighborGraph or None
         A leave-one-out graph of all rows that replaces the neighbour search, for example one of
         your own similarity. Each list needs enough neighbours that the largest k of them are
@@ -272,13 +274,7 @@ def tune(
 
 
 def metric_names(metric: str, metrics: Sequence[str] | str | None) -> tuple[str, ...]:
-    """Return the distinct metrics to compute, including the one to optimise.
-
-    Examples
-    --------
-    >>> metric_names("micro-f1", None), metric_names("micro-f1", ["one-error"])
-    (('micro-f1',), ('one-error', 'micro-f1'))
-    """
+    """Return the distinct metrics to compute, including the one to optimise."""
     _with_a_better_side([metric])
     if metrics is None:
         return (metric_info(metric).name,)
@@ -336,6 +332,7 @@ class NestedResult(Tabular):
     chosen : tuple of Best
         The setting chosen in each outer fold, with its mean over the inner folds.
     metrics : tuple of str
+        Names of the metrics.
     values : ndarray of float64, shape (outer folds, metrics)
         Results of the chosen setting, fitted on the fold's training rows, on its test rows.
     complete : bool

@@ -25,6 +25,7 @@ class Best:
     Parameters
     ----------
     method : str
+        Name of the method.
     params : dict of str to object
         The parameters that were tuned.
     mean, std : float
@@ -49,6 +50,7 @@ class TuningTable(Tabular):
     params : tuple of dict
         The parameters of each setting that were tuned.
     metrics : tuple of str
+        Names of the metrics.
     values : ndarray of float64, shape (settings, folds, metrics)
         NaN if a metric is undefined or a fold was not evaluated.
     done : ndarray of bool, shape (settings, folds)
@@ -107,6 +109,7 @@ class TuningTable(Tabular):
         Parameters
         ----------
         metric : str
+            Name of the metric.
         among : sequence of int, optional
             Settings to choose from; all by default.
         """
@@ -185,15 +188,7 @@ class TuningTable(Tabular):
 
 
 def spread(values: Float, done: Bool) -> Float:
-    """Return the standard deviation (n − 1) of each row over the columns that are done.
-
-    It is 0 for a single column and NaN for none.
-
-    Examples
-    --------
-    >>> spread(np.array([[1.0, 3.0, 9.0], [5.0, 0.0, 0.0]]), np.array([[1, 1, 0], [1, 0, 0]]) > 0)
-    array([1.41421356, 0.        ])
-    """
+    """Return the standard deviation (n − 1) of each row over the columns that are done."""
     counts = done.sum(axis=1)
     means = np.where(done, values, 0.0).sum(axis=1) / np.maximum(counts, 1)
     squares = np.where(done, (values - means[:, None]) ** 2, 0.0).sum(axis=1)
@@ -201,11 +196,5 @@ def spread(values: Float, done: Bool) -> Float:
 
 
 def settings_text(params: Mapping[str, object]) -> str:
-    """Return parameters as one cell.
-
-    Examples
-    --------
-    >>> settings_text({"n_neighbors": 5, "variant": "a"})
-    'n_neighbors=5, variant=a'
-    """
+    """Return parameters as one cell."""
     return ", ".join(f"{name}={plain(value)}" for name, value in params.items())

@@ -55,6 +55,7 @@ def create_app(
     hosts : sequence of str
         Further host names of a loopback app, for example that of a proxy in front of it.
     limits : Limits, optional
+        Limits of requests and replies.
     about : mapping of id to About, optional
         Example texts, metrics of the last evaluation and the vocabulary of each model.
 

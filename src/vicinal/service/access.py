@@ -72,13 +72,7 @@ class _Declared(NamedTuple):
 
 
 class Declarations:
-    """What each endpoint of an app needs.
-
-    Parameters
-    ----------
-    routes : iterable of routes
-        Each must have an endpoint that declares its need.
-    """
+    """What each endpoint of an app needs."""
 
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
         self._declared = [_declared(route) for route in routes]
@@ -104,21 +98,7 @@ def _declared(route: BaseRoute) -> _Declared:
 
 
 class Access:
-    """Decides which requests are permitted.
-
-    Parameters
-    ----------
-    read_token : str or None
-        None: anyone may read; on a loopback service, anyone who uses one of its names.
-    write_token : str or None
-        None: nobody may write, unless `loopback`. It permits reading too.
-    loopback : bool
-        Whether the service is bound to the loopback interface. Anyone who reaches it may then write
-        if there is no write token. Requests without a token must name a loopback host (or one of
-        `hosts`), so that a web page elsewhere cannot make a browser teach or read the model.
-    hosts : sequence of str
-        Further names of a loopback service, for example that of a proxy in front of it.
-    """
+    """Decides which requests are permitted."""
 
     def __init__(
         self,
@@ -209,13 +189,7 @@ def _host(headers: Mapping[bytes, bytes]) -> str:
 
 
 def _name(host: str) -> str:
-    """Return the name of ``host:port``.
-
-    Examples
-    --------
-    >>> _name("localhost:8000"), _name("[::1]:8000"), _name("127.0.0.1")
-    ('localhost', '[::1]', '127.0.0.1')
-    """
+    """Return the name of ``host:port``."""
     if host.startswith("["):
         return host.partition("]")[0] + "]"
     return host.partition(":")[0]
@@ -244,16 +218,7 @@ def _digest(token: str | None) -> bytes | None:
 
 
 class Gate:
-    """ASGI middleware around the whole app.
-
-    Parameters
-    ----------
-    app : ASGI app
-    access : Access
-    declarations : Declarations
-    limits : Limits
-    metrics : ServiceMetrics
-    """
+    """ASGI middleware around the whole app."""
 
     def __init__(
         self,

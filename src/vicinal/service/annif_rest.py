@@ -33,17 +33,7 @@ from vicinal.service.store import Change
 
 
 def read_vocabulary(path: Path) -> dict[str, tuple[str, str | None]]:
-    r"""Return label name → (label in words, notation) from lines of ``<URI>``, label, notation.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "subjects.tsv"
-    ...     _ = file.write_text("<http://example.org/p1>\tpots\t7.1\n", encoding="utf-8")
-    ...     read_vocabulary(file)
-    {'http://example.org/p1': ('pots', '7.1')}
-    """
+    r"""Return label name → (label in words, notation) from lines of ``<URI>``, label, notation."""
     found: dict[str, tuple[str, str | None]] = {}
     with path.open(encoding="utf-8-sig") as stream:
         for number, line in enumerate(stream, start=1):

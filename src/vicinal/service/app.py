@@ -37,13 +37,7 @@ Sources = Mapping[str, Source] | Sequence[str | os.PathLike[str]] | str | os.Pat
 
 
 def named_sources(models: Sources) -> dict[str, Source]:
-    """Return the models by id: as given, or the names of their files.
-
-    Examples
-    --------
-    >>> named_sources(["models/news", "models/mail"])
-    {'news': 'models/news', 'mail': 'models/mail'}
-    """
+    """Return the models by id: as given, or the names of their files."""
     named: dict[str, Source] = {}
     if isinstance(models, Mapping):
         named = dict(models)
@@ -67,16 +61,7 @@ def named_sources(models: Sources) -> dict[str, Source]:
 def serve_model(
     model_id: str, source: Source, store: EventStore | None, limits: Limits
 ) -> tuple[ServedModel, Learner | None]:
-    """Load a model as it was when the service stopped: newest snapshot, then the later changes.
-
-    Parameters
-    ----------
-    model_id : str
-    source : estimator, Pipeline or path
-    store : EventStore or None
-        None: the model as trained, which cannot learn.
-    limits : Limits
-    """
+    """Load a model as it was when the service stopped: newest snapshot, then the later changes."""
     began = time.perf_counter()
     if store is None:
         return ServedModel(_model(source)), None

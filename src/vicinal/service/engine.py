@@ -33,17 +33,7 @@ from vicinal.service.telemetry import ServiceMetrics
 
 @dataclass(frozen=True)
 class About:
-    """Example texts, metrics and names of the labels of one model.
-
-    Parameters
-    ----------
-    examples : sequence of (title, text)
-        Texts to try on the page; by default, words of a few training rows.
-    metrics : mapping or None
-        Metrics of the last evaluation.
-    vocabulary : mapping
-        For the Annif dialect: label name → (label in words, notation).
-    """
+    """Example texts, metrics and names of the labels of one model."""
 
     examples: Sequence[tuple[str, str]] = ()
     metrics: Mapping[str, float | None] | None = None
@@ -61,21 +51,6 @@ class Batcher(Generic[Item, Result]):
 
     A batch holds the items that arrived while the previous batch was computed and those that arrive
     during a short wait, up to the largest size. Batches run one at a time, in the order of arrival.
-
-    Parameters
-    ----------
-    run : callable
-        Takes a list of items, returns for each its result or an exception.
-    max_rows : int
-        Largest size of a batch; a larger item is a batch of its own.
-    max_wait : float
-        Seconds that a smaller batch waits for further items.
-    max_queued : int
-        Rows that may wait; further items are refused.
-    max_seconds : float
-        How long an item may wait for its result.
-    observe : callable, optional
-        Called with the number of rows of each batch.
     """
 
     def __init__(
@@ -222,17 +197,7 @@ SHOWN_EXAMPLES = 6
 
 
 class Description:
-    """Describes one served model; every method reads one whole version.
-
-    Parameters
-    ----------
-    model_id : str
-    served : ServedModel
-    learner : Learner or None
-        None for a model that cannot be taught.
-    access : Access
-    about : About
-    """
+    """Describes one served model; every method reads one whole version."""
 
     def __init__(
         self,
@@ -361,19 +326,7 @@ class Stop:
 
 
 class Engine:
-    """Answers everything that is asked of one model.
-
-    Parameters
-    ----------
-    model_id : str
-    served : ServedModel
-    learner : Learner or None
-        None for a service without a store, which cannot learn.
-    access : Access
-    limits : Limits
-    metrics : ServiceMetrics
-    about : About
-    """
+    """Answers everything that is asked of one model."""
 
     def __init__(
         self,

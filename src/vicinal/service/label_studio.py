@@ -34,17 +34,7 @@ from vicinal.service.schemas import LIMITS, TaughtTextRow, TextRow
 
 @dataclass(frozen=True)
 class LabelConfig:
-    """The parts of a labeling interface that a text with choices needs.
-
-    Parameters
-    ----------
-    from_name, to_name : str
-        Names of the choices and of the text.
-    field : str
-        Field of a task that holds the text.
-    values : frozenset of str
-        The choices that the interface offers; empty if it takes them from the task.
-    """
+    """The parts of a labeling interface that a text with choices needs."""
 
     from_name: str = "labels"
     to_name: str = "text"
@@ -81,15 +71,7 @@ class LabelConfig:
 
 
 def read_label_config(xml: str) -> LabelConfig:
-    """Read a labeling interface; without one, the names are ``labels`` and ``text``.
-
-    Examples
-    --------
-    >>> config = read_label_config('''<View><Text name="t" value="$body"/>
-    ...   <Choices name="topic" toName="t"><Choice value="a"/></Choices></View>''')
-    >>> config.field, config.from_name, config.to_name, sorted(config.values)
-    ('body', 'topic', 't', ['a'])
-    """
+    """Read a labeling interface; without one, the names are ``labels`` and ``text``."""
     if not xml.strip():
         return LabelConfig()
     if "<!" in xml.replace("<!--", ""):

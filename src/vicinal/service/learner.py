@@ -77,13 +77,6 @@ class Draft:
     """Requests applied to a model in order, before they are committed and readers see them.
 
     Requests that only learn rows are learned together, which gives the same model.
-
-    Parameters
-    ----------
-    model_id : str
-    served : ServedModel
-        Within its ``changing``.
-    store : EventStore
     """
 
     def __init__(self, model_id: str, served: ServedModel, store: EventStore) -> None:
@@ -255,15 +248,7 @@ def _repeated(earlier: Event, change: Change) -> Outcome:
 
 
 class Learner:
-    """Makes the changes to one model, in order. Call it from one thread at a time.
-
-    Parameters
-    ----------
-    model_id : str
-    served : ServedModel
-    store : EventStore
-    snapshots : Snapshots
-    """
+    """Makes the changes to one model, in order. Call it from one thread at a time."""
 
     def __init__(
         self, model_id: str, served: ServedModel, store: EventStore, snapshots: "Snapshots"
@@ -327,13 +312,7 @@ class Learner:
             raise ValueError("the rows got other ids than they had before")
 
     def process(self, requests: Sequence[Request]) -> list[Answer]:
-        """Make the changes of several requests in one commit.
-
-        Returns
-        -------
-        list
-            For each request the outcome of its changes, or why it was refused.
-        """
+        """Make the changes of several requests in one commit."""
         for attempt in range(ATTEMPTS):
             try:
                 return self._attempt(requests, is_alone=attempt > 0)
@@ -392,15 +371,6 @@ class Snapshots:
     ``VERSION.foreign``. A damaged one is renamed to ``VERSION.damaged``. Since the store holds
     every event, an older snapshot or the trained model gives the same model after more events are
     replayed.
-
-    Parameters
-    ----------
-    store : Path
-        The store they lie beside.
-    model : str
-        The id of the model.
-    kept : int
-        How many of the newest to keep.
     """
 
     def __init__(self, store: Path, model: str, kept: int) -> None:
@@ -508,13 +478,6 @@ class Upkeep:
     A restart loads the newest snapshot and replays the rows taught after it, so the number of rows
     decides how long it takes, not the number of requests. Large models are saved less often,
     because writing them takes longer too.
-
-    Parameters
-    ----------
-    learner : Learner
-    rows : int
-        Rows learned or forgotten after which a snapshot is due, for a model of up to
-        ``MODEL_SHARE * rows`` rows.
     """
 
     def __init__(self, learner: Learner, rows: int) -> None:

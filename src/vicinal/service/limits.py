@@ -8,17 +8,7 @@ from vicinal.errors import InvalidArgumentError
 
 
 class ServiceError(Exception):
-    """A request that gets an error reply: its status, a short code for programs, a sentence.
-
-    Parameters
-    ----------
-    status : int
-        HTTP status.
-    code : str
-        Stable word for programs, such as ``"unknown-model"``.
-    message : str
-        What is wrong, what was expected, what to do.
-    """
+    """A request that gets an error reply: its status, a short code for programs, a sentence."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -36,13 +26,7 @@ class StoreError(ValueError):
 
 
 def bad_value(field: str, expected: str, got: object) -> ServiceError:
-    """Return the error for one value of a request.
-
-    Examples
-    --------
-    >>> bad_value("top", "at most 1000", 5000).message
-    'top: expected at most 1000, got 5000'
-    """
+    """Return the error for one value of a request."""
     return ServiceError(422, "invalid-value", f"{field}: expected {expected}, got {got}")
 
 
@@ -142,15 +126,7 @@ class Limits:
 
 
 def check_limits(rows: Sequence[Mapping[str, Any]], limits: Limits) -> None:
-    """Refuse more rows, or larger ones, than the service allows.
-
-    Examples
-    --------
-    >>> check_limits([{"text": "abcd"}], Limits(text_characters=3))
-    Traceback (most recent call last):
-    ...
-    vicinal.service.limits.ServiceError: rows.0.text: longer than 3 characters
-    """
+    """Refuse more rows, or larger ones, than the service allows."""
     if len(rows) > limits.rows:
         raise ServiceError(422, "too-many-rows", f"rows: more than {limits.rows} in one request")
     for place, row in enumerate(rows):
@@ -170,26 +146,13 @@ def check_limits(rows: Sequence[Mapping[str, Any]], limits: Limits) -> None:
 
 
 def check_most(field: str, value: int, most: int) -> None:
-    """Refuse a number of a request that is larger than the service allows.
-
-    Examples
-    --------
-    >>> check_most("top", 7, most=5)
-    Traceback (most recent call last):
-    ...
-    vicinal.service.limits.ServiceError: top: expected at most 5, got 7
-    """
+    """Refuse a number of a request that is larger than the service allows."""
     if value > most:
         raise bad_value(field, f"at most {most}", value)
 
 
 class Budget:
-    """Bytes that requests hold at the same time; used by the event loop only.
-
-    Parameters
-    ----------
-    most : int
-    """
+    """Bytes that requests hold at the same time; used by the event loop only."""
 
     def __init__(self, most: int) -> None:
         self._most = most

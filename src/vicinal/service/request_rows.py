@@ -33,10 +33,6 @@ class RowReader:
     vectorizer of a text model and pass through all steps of any other model. A text model ignores
     words that it does not know, in texts and as feature names; any other model refuses unknown
     names.
-
-    Parameters
-    ----------
-    model : estimator or Pipeline
     """
 
     def __init__(self, model: Model) -> None:

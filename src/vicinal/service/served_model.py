@@ -32,13 +32,7 @@ Check = Callable[[], None]
 
 
 def graph_file(snapshot: Path) -> Path:
-    """Return the file of a snapshot's graph.
-
-    Examples
-    --------
-    >>> graph_file(Path("taught.sqlite.snapshots/news/000000000012")).name
-    '000000000012.graph.npz'
-    """
+    """Return the file of a snapshot's graph."""
     return snapshot.with_name(f"{snapshot.name}.graph.npz")
 
 
@@ -78,16 +72,6 @@ def add_contributions(
     """Add ``without`` to each explained label: features and what the score loses without them.
 
     Largest loss first; features without which the score does not fall are left out.
-
-    Parameters
-    ----------
-    estimator : NeighborEstimator
-    X : ndarray or csr_array, shape (n, m)
-    explanations : sequence of n dict
-        As :func:`explanations` returns them; changed in place.
-    feature_names : sequence of str
-    check : callable
-        Called before each row; raises if nobody waits for the result any longer.
     """
     number = {name: label for label, name in enumerate(state_of(estimator).label_names)}
     for row, explanation in enumerate(explanations):
@@ -116,16 +100,7 @@ def _largest(x: Csr) -> Int:
 
 
 def _with_and_without(x: Csr, columns: Int) -> Csr:
-    """Return the row as it is, and once without each of the columns.
-
-    Examples
-    --------
-    >>> x = sparse.csr_array(np.array([[1.0, 0.0, 2.0]]))
-    >>> _with_and_without(x, np.array([0, 2])).toarray()
-    array([[1., 0., 2.],
-           [0., 0., 2.],
-           [1., 0., 0.]])
-    """
+    """Return the row as it is, and once without each of the columns."""
     kept = [np.ones(x.nnz, dtype=bool), *(x.indices != column for column in columns)]
     lengths = np.cumsum([0, *(int(mask.sum()) for mask in kept)])
     indices = np.concatenate([x.indices[mask] for mask in kept])
@@ -215,18 +190,6 @@ class SharedFeatures:
     """The features that one row has in common with others, largest share of their cosine first.
 
     The cosine splits into one share per feature f: x_f · y_f / (‖x‖ ‖y‖).
-
-    Parameters
-    ----------
-    row : ndarray or csr_array, shape (1, m)
-    feature_names : sequence of str
-
-    Examples
-    --------
-    >>> shared = SharedFeatures(np.array([[3.0, 4.0, 0.0]]), "abc")
-    >>> found = shared.with_row(np.array([[0.0, 1.0, 2.0]]), 0)
-    >>> [(part["feature"], round(part["share"], 4)) for part in found]
-    [('b', 0.3578)]
     """
 
     def __init__(self, row: Features, feature_names: Sequence[str]) -> None:
@@ -364,15 +327,6 @@ class ServedModel:
 
     Readers never wait: they hold a snapshot that later changes do not affect. Changes are made one
     after the other, within :meth:`changing`, and are seen by readers when they are published.
-
-    Parameters
-    ----------
-    model : estimator or Pipeline
-        Fitted; it is not changed.
-    version : int
-        Number of changes made to the model that was trained.
-    history : str
-        Digest of the last of these changes.
     """
 
     def __init__(self, model: Model, version: int = 0, history: str = "") -> None:

@@ -145,7 +145,7 @@ CREATE INDEX IF NOT EXISTS events_by_origin ON events (model, origin) WHERE orig
 _COLUMNS = "model, version, kind, payload, row_ids, key, origin, taught_at, previous, digest"
 NEEDED_BYTES = 2**17
 """Room that opening the store may need: SQLite calls a lack of it a disk I/O error."""
-RECOVERY = "see 'Recovery' in docs/service.md"
+RECOVERY = "see 'Recovery' in docs/how-to/deploy.md"
 
 
 class EventStore:

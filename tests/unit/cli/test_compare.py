@@ -425,3 +425,23 @@ def test_significance_marks_by_hand():
     assert cells["A"] == r"\textbf{0.850} \(\pm\) 0.050"
     assert cells["B"] == r"0.657 \(\pm\) 0.045 \(\bullet\)"
     assert cells["C"] == r"\textbf{0.850} \(\pm\) 0.132"
+
+
+def test_significance_marks_count_that_training_rows_overlap():
+    """The differences are 0.1, 0.2, 0.3: p = 0.07 without the correction, 0.16 with it.
+
+    With 0.14, 0.2, 0.26, p is 0.03 and 0.07: only the plain test would be significant.
+    """
+    values = {"A": (0.8, 0.8, 0.8), "B": (0.66, 0.6, 0.54)}
+    results = [Result("compare/3 folds", "one", m, {"micro-f1": v}) for m, v in values.items()]
+    text = latex_table(results, ["micro-f1"])
+    assert "corrected t-test" in text
+    assert r"0.600 \(\pm\) 0.060 \\" in text
+
+
+def test_tables_fit_the_page():
+    results = [
+        Result("compare/2 folds", "one", f"m{at}", {"micro-f1": (0.1 * at, 0.2)}) for at in range(6)
+    ]
+    assert r"\scriptsize" in latex_table(results, ["micro-f1"])
+    assert r"\footnotesize" in latex_table(results[:3], ["micro-f1"])

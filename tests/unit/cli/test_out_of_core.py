@@ -11,6 +11,7 @@ from vicinal.cli.program import app
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.generated import zipf_rows
 from vicinal.datasets.xc import write_xc
+from vicinal.errors import ModelFormatError
 from vicinal.index import segment_files
 
 pytestmark = pytest.mark.native
@@ -77,10 +78,28 @@ def test_texts(tmp_path):
     same_models(tmp_path / "plain", tmp_path / "streamed", ["word1 word2", "word7 word39 word3"])
 
 
-@pytest.mark.parametrize("method", [[], ["--method", "blend"], ["--method", "label-ridge"]])
-def test_methods_that_copy_the_rows_are_refused(xc_file, tmp_path, method):
-    options = ["-o", tmp_path / "m", "--out-of-core", tmp_path / "r", *method]
-    with pytest.raises(ValueError, match="instance-knn, mlknn, lcif"):
+@pytest.mark.parametrize("preprocess", ["auto", "tfidf"])
+def test_the_default_method(xc_file, tmp_path, preprocess, monkeypatch):
+    monkeypatch.setattr(segment_files, "FEWEST_ENTRIES", 1)
+    file, X = xc_file
+    shared = ["--preprocess", preprocess]
+    run("train", file, "-o", tmp_path / "plain", *shared)
+    options = ["--out-of-core", tmp_path / "rows", "--max-memory", "0.01"]
+    run("train", file, "-o", tmp_path / "streamed", *shared, *options)
+    same_models(tmp_path / "plain", tmp_path / "streamed", X)
+    # Its views are searched, not the rows themselves.
+    assert len(list((tmp_path / "rows").glob("views/view-*/rows/run-*/postings-0"))) == 2
+    assert not list((tmp_path / "rows").glob("rows*/run-*/postings-0"))
+    # Other rows in the same folder replace the views; a model without its views says so.
+    run("train", file, "-o", tmp_path / "again", "--preprocess", "binary", *options)
+    assert len(list((tmp_path / "rows").glob("views/view-*"))) == 2
+    with pytest.raises(ModelFormatError, match="trained with --out-of-core in: view-"):
+        vicinal.load(tmp_path / "streamed")
+
+
+def test_methods_that_copy_the_rows_are_refused(xc_file, tmp_path):
+    options = ["-o", tmp_path / "m", "--out-of-core", tmp_path / "r", "--method", "label-ridge"]
+    with pytest.raises(ValueError, match="blend, local-ridge, mlknn"):
         run("train", xc_file[0], *options)
     assert not (tmp_path / "r").exists()
 
@@ -117,3 +136,9 @@ def test_tables_that_cannot_be_read_in_one_pass(tmp_path):
         run(*words, "--row-names", "text")
     with pytest.raises(ValueError, match="words in at least --min-df of them"):
         run(*words, "--min-df", 3)
+
+
+def test_workers_do_not_search_the_rows_instead_of_the_views(xc_file, tmp_path):
+    options = ["--out-of-core", tmp_path / "r", "--cluster", "tcp://127.0.0.1:1"]
+    with pytest.raises(ValueError, match="--cluster: expected no value together with --out-of"):
+        run("train", xc_file[0], "-o", tmp_path / "m", *options)

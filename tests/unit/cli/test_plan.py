@@ -6,7 +6,15 @@ import math
 import numpy as np
 import pytest
 
-from vicinal.cli.plan_search import Constants, Machines, Workload, plan, seen_features
+from vicinal.cli.plan_search import (
+    Constants,
+    Machines,
+    Workload,
+    label_pairs,
+    plan,
+    plan_model,
+    seen_features,
+)
 from vicinal.datasets.generated import zipf_rows
 from vicinal.errors import InvalidArgumentError
 
@@ -106,16 +114,16 @@ def test_the_command(run, tmp_path):
     facts = json.loads(out)
     assert facts["rows"] == 10**9
     # 240 GB for the entries; 20,480 ranges with half a million features each take 219 GB
-    assert facts["ranges of rows with postings of their own"] == 20_480
-    assert facts["machines"] == 15
+    assert facts["searches: parts that the index is divided into"] == 20_480
+    assert facts["searches: machines"] == 15
     code, out, _ = run("plan", "--rows", "1e9", "--max-memory", "32", "--json")
-    assert json.loads(out)["machines"] == 8  # larger ranges: the features take 14 GB
+    assert json.loads(out)["searches: machines"] == 8  # larger ranges: the features take 14 GB
     assert run("plan", "--rows", "1e9")[0] == 0
     file = tmp_path / "constants.json"
     file.write_text(json.dumps({"ns_per_row": 2 * Constants().ns_per_row}))
     code, out, _ = run("plan", "--rows", "1e9", "--constants", file, "--json")
-    slower = json.loads(out)["seconds per million queries"]
-    assert slower == pytest.approx(2 * facts["seconds per million queries"], rel=0.02)
+    slower = json.loads(out)["searches: a million rows, minutes"]
+    assert slower == pytest.approx(2 * facts["searches: a million rows, minutes"], rel=0.02)
 
 
 def test_bad_input(run, tmp_path):
@@ -142,11 +150,45 @@ def test_measured_speeds_are_used_and_kept(run, tmp_path, monkeypatch):
     assert code == 0
     assert asked == [(30.0, 1e6, 15)]
     measured = json.loads(out)
-    assert measured["constants"] == "measured on this machine"
+    assert measured["speeds"] == "measured on this machine"
     assert measured["constant ns_per_row"] == slow.ns_per_row
     code, out, _ = run(*words, "--constants", file)
     again = json.loads(out)
-    assert again.pop("constants") == f"read from {file}"
-    assert again == {key: value for key, value in measured.items() if key != "constants"}
+    assert again.pop("speeds") == f"read from {file}"
+    assert again == {key: value for key, value in measured.items() if key != "speeds"}
     code, out, _ = run("plan", "--rows", "1e9", "--calibrate")
     assert "measured on this machine" in out
+
+
+def test_words_are_those_of_users_and_costs_come_with_a_price(run):
+    code, out, _ = run("plan", "--rows", "1e7", "--json")
+    assert code == 0
+    assert "posting" not in out
+    assert "cost" not in out
+    code, out, _ = run("plan", "--rows", "1e7", "--price", "0.5", "--json")
+    assert json.loads(out)["searches, cost"] > 0
+
+
+def test_pairs_of_features_and_labels_are_those_of_drawn_rows():
+    X, Y = zipf_rows(3000, 2000, 1, 12.0), zipf_rows(3000, 500, 2, 3.0)
+    Q = zipf_rows(500, 2000, 3, 12.0)
+    labels = np.diff((X.T.tocsr().astype(float) @ Y.astype(float)).indptr)
+    work = Workload(3000, X.nnz / 3000, 2000, 500, Y.nnz / 3000)
+    pairs, met = label_pairs(work)
+    assert pairs == pytest.approx(labels.sum(), rel=0.15)
+    assert met == pytest.approx(labels[Q.indices].sum() / 500, rel=0.15)
+
+
+def test_the_default_model_grows_with_rows_and_labels():
+    machines = Machines(cores=2)
+    small, more_rows, more_labels = (
+        plan_model(Workload(rows, 40, 1e6, labels), machines, Constants())
+        for rows, labels in ((1e6, 1e5), (2e6, 1e5), (1e6, 1e6))
+    )
+    for larger in (more_rows, more_labels):
+        assert larger.memory_gb > small.memory_gb
+        assert larger.disk_gb > small.disk_gb
+        assert larger.row_ms > small.row_ms
+    assert more_rows.memory_gb < 2.05 * small.memory_gb
+    one = plan_model(Workload(1e6, 40, 1e6, 1e5), Machines(cores=1), Constants())
+    assert small.fit_seconds < one.fit_seconds < 2 * small.fit_seconds

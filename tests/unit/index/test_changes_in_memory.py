@@ -11,7 +11,7 @@ from scipy import sparse
 
 import vicinal
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.index import ApproximateIndex, DenseIndex, InvertedIndex, ReferenceIndex, TrainingRows
+from vicinal.index import DenseIndex, InvertedIndex, ReferenceIndex, TrainingRows
 from vicinal.index._common import COMPACT_SHARE, WIDEST_PADDING
 
 pytestmark = pytest.mark.native
@@ -78,7 +78,7 @@ def test_a_model_that_learns_and_forgets_stays_small(tmp_path):
     assert model.compact().search_.index._rows.count == 60
 
 
-@pytest.mark.parametrize("backend", [*BACKENDS, ReferenceIndex, ApproximateIndex])
+@pytest.mark.parametrize("backend", [*BACKENDS, ReferenceIndex])
 @pytest.mark.parametrize("k", [10**9, 2**62])
 def test_a_huge_k_costs_nothing(backend, k):
     X = sparse.csr_array(rows_of(30))

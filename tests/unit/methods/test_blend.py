@@ -399,3 +399,32 @@ def test_what_if_leaves_rows_out_of_every_view(fitted):
         fewer = copy.deepcopy(fitted).forget(list(removal.ids))
         score = fewer.scores(X[TEST][:1]).toarray()[0]
         assert np.isclose(score, removal.score, atol=1e-9).any()
+
+
+@pytest.mark.parametrize("is_dense", [False, True])
+@pytest.mark.parametrize(
+    "parts", [["votes"], ["ridge"], ["local ridge", "centroids"], ("ridge", "votes")]
+)
+def test_parts_can_be_chosen(parts, is_dense, tmp_path):
+    rows = X + 0.5 if is_dense else sparse.csr_array(X)
+    model = Blend(parts=parts).fit(rows[TRAIN], Y[TRAIN])
+    kinds = {name.partition(",")[0].replace("kernel ", "") for name in model.part_names_}
+    assert kinds == set(parts) - ({"centroids"} if is_dense else set())
+    (found,) = model.explain(rows[TEST][:1], top=100)
+    for label in found.labels:
+        total = label.base + sum(part.share for part in label.parts)
+        assert total == pytest.approx(np.log(label.score / (1 - label.score)), abs=1e-6)
+    model.partial_fit(rows[TEST][:1], Y[TEST][:1])
+    model.save(tmp_path / "model")
+    same(vicinal.load(tmp_path / "model").predict(rows[TEST]), model.predict(rows[TEST]))
+
+
+@pytest.mark.parametrize("parts", [[], ["vote"], "votes", 3, [["votes"]]])
+def test_parts_that_there_are_not(parts):
+    with pytest.raises(InvalidArgumentError, match="parts: expected 'auto' or some of 'votes'"):
+        Blend(parts=parts).fit(X[TRAIN], Y[TRAIN])
+
+
+def test_parts_that_the_rows_cannot_have():
+    with pytest.raises(InvalidArgumentError, match="parts: expected one that these rows can have"):
+        Blend(parts=["centroids"]).fit(X[TRAIN] + 0.5, Y[TRAIN])

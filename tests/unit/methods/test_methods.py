@@ -57,7 +57,7 @@ def test_blocks_and_ready_graphs_give_the_same(model, monkeypatch):
     scores, labels = whole.predict_proba(Q), whole.predict(Q)
     monkeypatch.setattr(training, "BLOCK_ROWS", 7)
     assert np.array_equal(whole.predict_proba(Q), scores)
-    monkeypatch.setattr(training, "BLOCK_CELLS", 4)
+    monkeypatch.setattr(training, "LARGE_BLOCK_CELLS", 4)
     assert np.array_equal(whole.predict(Q), labels)
     assert np.array_equal(whole.rank(Q, 5)[1], -np.sort(-scores, axis=1))
 
@@ -66,7 +66,7 @@ def test_blocks_and_ready_graphs_give_the_same(model, monkeypatch):
 def test_scores_too_many_to_hold_point_to_rank(model, monkeypatch):
     model = clone(model).fit(X, Y)
     monkeypatch.setattr(training, "DENSE_LIMIT", len(Q) * 5 - 1)
-    monkeypatch.setattr(training, "BLOCK_CELLS", 20)
+    monkeypatch.setattr(training, "LARGE_BLOCK_CELLS", 20)
     for ask in (model.scores, model.predict_proba):
         with pytest.raises(ValueError, match=r"rank\(X, top\)"):
             ask(Q)

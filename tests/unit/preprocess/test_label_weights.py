@@ -73,7 +73,7 @@ def test_blocks_of_features_change_nothing(monkeypatch):
     X = sparse.random_array((30, 17), density=0.3, format="csr", rng=rng)
     Y = (rng.random((30, 5)) < 0.3).astype(int)
     whole = LabelWeights().fit(X, Y).weights_
-    monkeypatch.setattr(label_weights, "BLOCK_CELLS", 10)
+    monkeypatch.setattr(label_weights, "AT_ONCE", 10)
     np.testing.assert_array_equal(LabelWeights().fit(X, Y).weights_, whole)
 
 

@@ -33,9 +33,9 @@ def test_squares_that_no_float_holds_do_no_harm(size):
 
 def test_dense_rows_are_looked_at_in_blocks(monkeypatch):
     whole = UnitRows().transform(ROWS)
-    monkeypatch.setattr(_base, "BLOCK_CELLS", 6)
+    monkeypatch.setattr(_base, "SMALL_BLOCK_CELLS", 6)
     np.testing.assert_array_equal(UnitRows().transform(ROWS), whole)
-    monkeypatch.setattr(_base, "BLOCK_CELLS", 1)
+    monkeypatch.setattr(_base, "SMALL_BLOCK_CELLS", 1)
     np.testing.assert_array_equal(UnitRows().transform(ROWS), whole)
 
 

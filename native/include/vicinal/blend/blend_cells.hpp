@@ -24,7 +24,6 @@
 #include "vicinal/common/assert.hpp"
 #include "vicinal/common/csr.hpp"
 #include "vicinal/common/parallel.hpp"
-#include "vicinal/common/sparse_accumulator.hpp"
 #include "vicinal/common/top_k.hpp"
 
 namespace vicinal {
@@ -93,190 +92,262 @@ inline double vote_weight(Metric metric, double value, double power) {
   return std::pow(similarity, power);
 }
 
-// Makes the cells of one row after another; one per worker.
+// Makes the cells of some rows after others; one per worker. Its memory does not grow with the
+// number of labels: it holds the labels of the neighbours.
 class RowCells {
  public:
-  explicit RowCells(const BlendInput& input) : input_(input), scores_(input.n_parts()) {
-    for (SparseAccumulator& scores : scores_) scores.resize(input.n_labels());
-    chosen_.assign(input.n_labels(), 0);
+  explicit RowCells(const BlendInput& input) : input_(input) {
+    for (const BlendView& view : input.views) n_centroids_ += view.centroids != nullptr ? 1 : 0;
+    cosines_.resize(n_centroids_);
   }
 
-  void make(std::int64_t row, const CandidateCounts& counts, BlendCells& out) {
-    score(row);
-    choose(row, counts);
-    std::sort(listed_.begin(), listed_.end());
-    write(row, out);
-    for (SparseAccumulator& scores : scores_) scores.clear();
-    for (const std::int32_t label : listed_) chosen_[label] = 0;
-    listed_.clear();
-  }
-
- private:
-  static constexpr std::uint8_t is_candidate = 1, is_below = 2;
-
-  // The scores of every part but the tables.
-  void score(std::int64_t row) {
-    std::size_t part = 0;
-    for (const BlendView& view : input_.views) {
-      const auto ids = view.ids.subspan(row * view.k, view.k);
-      const auto values = view.values.subspan(row * view.k, view.k);
-      std::size_t found = 0;
-      while (found < ids.size() && ids[found] >= 0) ++found;
-      for (std::size_t i = 0; i < view.vote_ks.size(); ++i)
-        vote(view, ids.first(std::min<std::size_t>(found, view.vote_ks[i])), values,
-             view.vote_powers[i], scores_[part++]);
-      for (std::int64_t i = 0; i < view.n_ridges; ++i)
-        regress(view, ids.first(found),
-                view.ridge.subspan((i * input_.n_rows + row) * view.k, view.k), scores_[part++]);
-      if (view.centroids != nullptr) compare(view, row, scores_[part++]);
+  // The cells of rows `first` to `last`.
+  void make(std::int64_t first, std::int64_t last, const CandidateCounts& counts, BlendCells& out) {
+    first_ = first;
+    candidates_.resize(last - first);
+    for (std::int64_t row = first; row < last; ++row) {
+      score(row);
+      choose(row, counts, candidates_[row - first]);
+    }
+    compare(last, counts);
+    for (std::int64_t row = first; row < last; ++row) {
+      if (last - first > 1) score(row);
+      list(row, counts);
+      write(row, out);
+      out.indptr.push_back(std::ssize(out.labels));
     }
   }
 
+ private:
+  // A label of a row that is listed.
+  struct Entry {
+    std::int32_t label;
+    bool is_candidate;
+  };
+
+  // The scores of votes and local ridge, for the labels of the neighbours.
+  void score(std::int64_t row) {
+    collect(row);
+    std::size_t n_parts = 0;
+    for (const BlendView& view : input_.views) n_parts += view.vote_ks.size() + view.n_ridges;
+    scores_.assign(n_parts * local_.size(), 0.0);
+    double* scores = scores_.data();
+    for (std::size_t v = 0; v < input_.views.size(); ++v) {
+      const BlendView& view = input_.views[v];
+      const auto values = view.values.subspan(row * view.k, view.k);
+      const std::size_t found = found_[v];
+      for (std::size_t i = 0; i < view.vote_ks.size(); ++i, scores += local_.size())
+        vote(v, values.first(std::min<std::size_t>(found, view.vote_ks[i])), view.vote_powers[i],
+             scores);
+      for (std::int64_t i = 0; i < view.n_ridges; ++i, scores += local_.size())
+        regress(v, view.ridge.subspan((i * input_.n_rows + row) * view.k, found), scores);
+    }
+  }
+
+  // The labels of the neighbours of all views, rising, and where those of each neighbour are.
+  void collect(std::int64_t row) {
+    local_.clear();
+    found_.assign(input_.views.size(), 0);
+    for (std::size_t v = 0; v < input_.views.size(); ++v) {
+      const auto ids = neighbors(v, row);
+      found_[v] = ids.size();
+      for (const std::int32_t id : ids) {
+        const auto labels = input_.labels.columns(id);
+        local_.insert(local_.end(), labels.begin(), labels.end());
+      }
+    }
+    std::sort(local_.begin(), local_.end());
+    local_.erase(std::unique(local_.begin(), local_.end()), local_.end());
+    places_.resize(input_.views.size());
+    ends_.resize(input_.views.size());
+    for (std::size_t v = 0; v < input_.views.size(); ++v) {
+      places_[v].clear();
+      ends_[v].clear();
+      for (const std::int32_t id : neighbors(v, row)) {
+        for (const std::int32_t label : input_.labels.columns(id))
+          places_[v].push_back(place_of(label));
+        ends_[v].push_back(places_[v].size());
+      }
+    }
+  }
+
+  std::span<const std::int32_t> neighbors(std::size_t v, std::int64_t row) const {
+    const BlendView& view = input_.views[v];
+    const auto ids = view.ids.subspan(row * view.k, view.k);
+    std::size_t found = 0;
+    while (found < ids.size() && ids[found] >= 0) ++found;
+    return ids.first(found);
+  }
+
+  std::size_t place_of(std::int32_t label) const {
+    return std::lower_bound(local_.begin(), local_.end(), label) - local_.begin();
+  }
+
   // Votes sum to one over the neighbours.
-  void vote(const BlendView& view, std::span<const std::int32_t> ids,
-            std::span<const double> values, double power, SparseAccumulator& sums) {
+  void vote(std::size_t v, std::span<const double> values, double power, double* scores) {
     double total = 0.0;
-    weights_.resize(ids.size());
-    for (std::size_t j = 0; j < ids.size(); ++j)
-      total += weights_[j] = vote_weight(view.metric, values[j], power);
+    weights_.resize(values.size());
+    for (std::size_t j = 0; j < values.size(); ++j)
+      total += weights_[j] = vote_weight(input_.views[v].metric, values[j], power);
     if (!(total > 0.0)) return;
-    for (std::size_t j = 0; j < ids.size(); ++j) add_labels(ids[j], weights_[j] / total, sums);
+    for (std::size_t j = 0; j < values.size(); ++j) add_labels(v, j, weights_[j] / total, scores);
   }
 
   // The sum of the weights of the neighbours that have a label; labels that none of them has
   // score 0, with or without the mean.
-  void regress(const BlendView& view, std::span<const std::int32_t> ids,
-               std::span<const double> weights, SparseAccumulator& sums) {
+  void regress(std::size_t v, std::span<const double> weights, double* scores) {
     double mean = 0.0;
-    if (view.centers && !ids.empty()) {
+    if (input_.views[v].centers && !weights.empty()) {
       double total = 0.0;
-      for (std::size_t j = 0; j < ids.size(); ++j) total += weights[j];
-      mean = (1.0 - total) / static_cast<double>(ids.size());
+      for (const double weight : weights) total += weight;
+      mean = (1.0 - total) / static_cast<double>(weights.size());
     }
-    for (std::size_t j = 0; j < ids.size(); ++j) add_labels(ids[j], weights[j] + mean, sums);
+    for (std::size_t j = 0; j < weights.size(); ++j) add_labels(v, j, weights[j] + mean, scores);
   }
 
-  void compare(const BlendView& view, std::int64_t row, SparseAccumulator& sums) {
-    const auto features = view.rows.columns(row);
-    const auto values = view.rows.row(row);
-    products_.resize(input_.n_labels());
-    view.centroids->add_products(features, values, products_);
-    double own_product = 0.0, own_square = 0.0;
-    const bool leaves_out = input_.own.n_rows() > 0;
-    if (leaves_out) {
-      for (const double value : values) {
-        const auto fixed = static_cast<double>(LabelCentroids::fixed(value));
-        own_product += value * fixed;
-        own_square += fixed * fixed;
-      }
-      own_ = input_.own.columns(row);
-    }
-    for (const std::int32_t label : products_.columns()) {
-      const double product = products_[label];
-      if (leaves_out && std::binary_search(own_.begin(), own_.end(), label))
-        sums.add(label, view.centroids->cosine_without(label, product, own_product, own_square));
-      else
-        sums.add(label, view.centroids->cosine(label, product));
-    }
-    products_.clear();
+  void add_labels(std::size_t v, std::size_t j, double weight, double* scores) {
+    for (std::size_t i = j > 0 ? ends_[v][j - 1] : 0; i < ends_[v][j]; ++i)
+      scores[places_[v][i]] += weight;
   }
 
-  void add_labels(std::int32_t row, double weight, SparseAccumulator& sums) {
-    for (const std::int32_t label : input_.labels.columns(row)) sums.add(label, weight);
-  }
-
-  void choose(std::int64_t row, const CandidateCounts& counts) {
+  // The candidates of all parts but the centroids, rising.
+  void choose(std::int64_t row, const CandidateCounts& counts, std::vector<std::int32_t>& chosen) {
+    chosen.clear();
     if (counts.every_label) {
-      for (std::int32_t label = 0; label < input_.n_labels(); ++label) mark(label, is_candidate);
+      for (std::int32_t label = 0; label < input_.n_labels(); ++label) chosen.push_back(label);
       return;
     }
-    std::size_t part = 0, last_centroids = scores_.size();
+    const double* scores = scores_.data();
     for (const BlendView& view : input_.views) {
-      for (std::size_t i = 0; i < view.vote_ks.size(); ++i) mark_best(part++, counts.votes);
-      for (std::int64_t i = 0; i < view.n_ridges; ++i) mark_best(part++, counts.ridge);
-      if (view.centroids == nullptr) continue;
-      last_centroids = part;
-      mark_best(part++, counts.centroids);
+      for (std::size_t i = 0; i < view.vote_ks.size(); ++i, scores += local_.size())
+        add_best(scores, counts.votes, chosen);
+      for (std::int64_t i = 0; i < view.n_ridges; ++i, scores += local_.size())
+        add_best(scores, counts.ridge, chosen);
     }
-    for (const auto& table : input_.tables)
-      mark_best_of(table.subspan(row * input_.n_labels(), input_.n_labels()), counts.table);
-    if (last_centroids < scores_.size() && counts.below > 0)
-      mark_below(last_centroids, counts.below);
-  }
-
-  void mark(std::int32_t label, std::uint8_t as) {
-    if (chosen_[label]) return;
-    chosen_[label] = as;
-    listed_.push_back(label);
+    for (const auto& table : input_.tables) {
+      best_.clear();
+      for (std::int32_t label = 0; label < input_.n_labels(); ++label)
+        best_.push_back({-table[row * input_.n_labels() + label], label});
+      add_first(counts.table, chosen);
+    }
+    std::sort(chosen.begin(), chosen.end());
+    chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   }
 
   // Only labels with a score above 0 are promising.
-  void mark_best(std::size_t part, std::int64_t count) {
-    const SparseAccumulator& scores = scores_[part];
+  void add_best(const double* scores, std::int64_t count, std::vector<std::int32_t>& chosen) {
     best_.clear();
-    for (const std::int32_t label : scores.columns())
-      if (scores[label] > 0.0) best_.push_back({-scores[label], label});
-    mark_first(count, is_candidate);
+    for (std::size_t i = 0; i < local_.size(); ++i)
+      if (scores[i] > 0.0) best_.push_back({-scores[i], local_[i]});
+    add_first(count, chosen);
   }
 
-  void mark_best_of(std::span<const double> scores, std::int64_t count) {
-    best_.clear();
-    for (std::size_t label = 0; label < scores.size(); ++label)
-      best_.push_back({-scores[label], static_cast<std::int32_t>(label)});
-    mark_first(count, is_candidate);
-  }
-
-  void mark_below(std::size_t part, std::int64_t count) {
-    const SparseAccumulator& scores = scores_[part];
-    best_.clear();
-    for (const std::int32_t label : scores.columns())
-      if (scores[label] > 0.0 && !chosen_[label]) best_.push_back({-scores[label], label});
-    mark_first(count, is_below);
-    below_ = part;
-  }
-
-  void mark_first(std::int64_t count, std::uint8_t as) {
+  void add_first(std::int64_t count, std::vector<std::int32_t>& chosen) {
     const std::size_t n = std::min<std::size_t>(count, best_.size());
     if (n < best_.size()) std::nth_element(best_.begin(), best_.begin() + n, best_.end(), before);
-    for (std::size_t i = 0; i < n; ++i) mark(best_[i].id, as);
+    for (std::size_t i = 0; i < n; ++i) chosen.push_back(best_[i].id);
+  }
+
+  // The cosines of all rows and the centroids of each view. Below the candidates, labels are those
+  // of the last centroids.
+  void compare(std::int64_t last, const CandidateCounts& counts) {
+    const bool leaves_out = input_.own.n_rows() > 0;
+    std::size_t number = 0;
+    for (const BlendView& view : input_.views) {
+      if (view.centroids == nullptr) continue;
+      asked_.clear();
+      for (std::int64_t row = first_; row < last; ++row) {
+        const auto& wanted = candidates_[row - first_];
+        auto count = static_cast<std::size_t>(counts.centroids);
+        if (number + 1 == n_centroids_ && counts.below > 0)
+          count = counts.below + wanted.size() + n_centroids_ * counts.centroids;
+        const auto own = leaves_out ? input_.own.columns(row) : std::span<const std::int32_t>();
+        asked_.push_back(
+            {view.rows.columns(row), view.rows.row(row), own, wanted, count, leaves_out});
+      }
+      cosines_[number++].compare(*view.centroids, asked_);
+    }
+  }
+
+  // The candidates, and the labels below them.
+  void list(std::int64_t row, const CandidateCounts& counts) {
+    listed_.clear();
+    auto& chosen = candidates_[row - first_];
+    if (!counts.every_label) {
+      for (const CentroidCosines& cosines : cosines_) {
+        const auto& best = cosines.best(row - first_);
+        const std::size_t n = std::min<std::size_t>(counts.centroids, best.size());
+        for (std::size_t i = 0; i < n; ++i) chosen.push_back(best[i].id);
+      }
+      std::sort(chosen.begin(), chosen.end());
+      chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+    }
+    for (const std::int32_t label : chosen) listed_.push_back({label, true});
+    if (n_centroids_ > 0 && !counts.every_label) {
+      std::int64_t left = counts.below;
+      for (const Neighbor& each : cosines_.back().best(row - first_)) {
+        if (left == 0) break;
+        if (std::binary_search(chosen.begin(), chosen.end(), each.id)) continue;
+        listed_.push_back({each.id, false});
+        --left;
+      }
+    }
+    std::sort(listed_.begin(), listed_.end(),
+              [](const Entry& a, const Entry& b) { return a.label < b.label; });
   }
 
   void write(std::int64_t row, BlendCells& out) {
     measure(row);
     const std::int64_t n_columns = input_.n_columns();
-    for (const std::int32_t label : listed_) {
+    for (const auto& [label, has_cell] : listed_) {
       out.labels.push_back(label);
-      const bool has_cell = chosen_[label] == is_candidate;
       out.cell.push_back(has_cell ? static_cast<std::int32_t>(out.cells.size() / n_columns) : -1);
-      out.similarity.push_back(has_cell ? 0.0 : scores_[below_][label]);
+      out.similarity.push_back(has_cell ? 0.0 : cosines_.back().cosine(row - first_, label));
       if (!has_cell) continue;
-      for (std::size_t part = 0; part < scores_.size(); ++part) {
-        const double score = value_of(part, row, label);
-        out.cells.push_back(static_cast<float>(score));
-        out.cells.push_back(static_cast<float>(score / bests_[part]));
+      say(row, label);
+      for (std::size_t part = 0; part < said_.size(); ++part) {
+        out.cells.push_back(static_cast<float>(said_[part]));
+        out.cells.push_back(static_cast<float>(said_[part] / bests_[part]));
       }
       out.cells.insert(out.cells.end(), of_row_.begin(), of_row_.end());
       out.cells.push_back(input_.prior[label]);
     }
   }
 
-  double value_of(std::size_t part, std::int64_t row, std::int32_t label) const {
-    const std::size_t sparse = scores_.size() - input_.tables.size();
-    if (part < sparse) return scores_[part][label];
-    return input_.tables[part - sparse][row * input_.n_labels() + label];
+  // What each part says of a label.
+  void say(std::int64_t row, std::int32_t label) {
+    said_.clear();
+    const std::size_t place = place_of(label);
+    const bool is_near = place < local_.size() && local_[place] == label;
+    std::size_t part = 0, number = 0;
+    for (const BlendView& view : input_.views) {
+      const std::size_t n_parts = view.vote_ks.size() + view.n_ridges;
+      for (std::size_t i = 0; i < n_parts; ++i, ++part)
+        said_.push_back(is_near ? scores_[part * local_.size() + place] : 0.0);
+      if (view.centroids != nullptr)
+        said_.push_back(cosines_[number++].cosine(row - first_, label));
+    }
+    for (const auto& table : input_.tables) said_.push_back(table[row * input_.n_labels() + label]);
   }
 
   // The best score of each part, and the numbers that all cells of the row share.
   void measure(std::int64_t row) {
-    bests_.assign(scores_.size(), least_best);
-    const std::size_t sparse = scores_.size() - input_.tables.size();
-    for (std::size_t part = 0; part < sparse; ++part)
-      for (const std::int32_t label : scores_[part].columns())
-        bests_[part] = std::max(bests_[part], scores_[part][label]);
-    for (std::size_t t = 0; t < input_.tables.size(); ++t)
-      for (std::int64_t label = 0; label < input_.n_labels(); ++label)
-        bests_[sparse + t] =
-            std::max(bests_[sparse + t], input_.tables[t][row * input_.n_labels() + label]);
+    bests_.clear();
+    const auto largest = [](std::span<const double> scores) {
+      double best = least_best;
+      for (const double score : scores) best = std::max(best, score);
+      return best;
+    };
+    std::size_t part = 0, number = 0;
+    for (const BlendView& view : input_.views) {
+      const std::size_t n_parts = view.vote_ks.size() + view.n_ridges;
+      for (std::size_t i = 0; i < n_parts; ++i, ++part)
+        bests_.push_back(largest(std::span(scores_).subspan(part * local_.size(), local_.size())));
+      if (view.centroids != nullptr)
+        bests_.push_back(std::max(least_best, cosines_[number++].largest(row - first_)));
+    }
+    for (const auto& table : input_.tables)
+      bests_.push_back(largest(table.subspan(row * input_.n_labels(), input_.n_labels())));
     of_row_.clear();
     for (const BlendView& view : input_.views) {
       const auto ids = view.ids.subspan(row * view.k, view.k);
@@ -294,15 +365,21 @@ class RowCells {
   }
 
   const BlendInput& input_;
-  std::vector<SparseAccumulator> scores_;  // by part; those of tables stay empty
-  SparseAccumulator products_;
-  std::span<const std::int32_t> own_;
-  std::vector<double> weights_, bests_;
+  std::size_t n_centroids_ = 0;
+  std::int64_t first_ = 0;
+  // Of one row: labels of its neighbours, scores by part and label, numbers of neighbours by view,
+  // and for each view where the labels of each neighbour are and where they end.
+  std::vector<std::int32_t> local_;
+  std::vector<double> scores_;
+  std::vector<std::size_t> found_;
+  std::vector<std::vector<std::size_t>> places_, ends_;
+  std::vector<std::vector<std::int32_t>> candidates_;  // of each row
+  std::vector<CentroidCosines> cosines_;               // of each view that has centroids
+  std::vector<CentroidCosines::Row> asked_;
+  std::vector<Entry> listed_;
+  std::vector<double> weights_, bests_, said_;
   std::vector<Neighbor> best_;
   std::vector<float> of_row_;
-  std::vector<std::uint8_t> chosen_;
-  std::vector<std::int32_t> listed_;
-  std::size_t below_ = 0;
 };
 
 }  // namespace blend_detail
@@ -319,10 +396,7 @@ inline BlendCells blend_cells(const BlendInput& input, const CandidateCounts& co
         if (workers[worker].empty()) workers[worker].emplace_back(input);
         BlendCells& out = made[task];
         const std::int64_t last = std::min(input.n_rows, (task + 1) * rows_per_task);
-        for (std::int64_t row = task * rows_per_task; row < last; ++row) {
-          workers[worker][0].make(row, counts, out);
-          out.indptr.push_back(std::ssize(out.labels));
-        }
+        workers[worker][0].make(task * rows_per_task, last, counts, out);
       },
       interrupted);
   BlendCells all;

@@ -113,10 +113,8 @@ class CountIndex {
     return plan;
   }
 
-  // Queries scan a block one after another: its bitmaps are small compared with the counters.
-  std::int64_t rows_per_scan() const { return blocks_.rows_per_block; }
-
-  void begin_query(const QueryState&, Scratch&) const {}
+  template <class Value>
+  void begin_query(const Collection<Value>&, const Plan&, QueryState&, Scratch&) const {}
 
   // Add the lists, and take the most promising rows first if the query has fewer than k.
   template <class Value>
@@ -135,14 +133,13 @@ class CountIndex {
   }
 
   template <class Value>
-  void scan(std::int64_t block, std::int64_t begin, std::int64_t end,
-            const Collection<Value>& collection, const Plan& plan, QueryState& query,
-            Scratch& scratch) const {
+  void scan(std::int64_t block, const Collection<Value>& collection, const Plan& plan,
+            QueryState& query, Scratch& scratch) const {
     if (!scratch.active) return;
     if (plan.wide)
-      scan_with(scratch.wide.data(), block, begin, end, collection, plan, query, scratch);
+      scan_with(scratch.wide.data(), block, collection, plan, query, scratch);
     else
-      scan_with(scratch.narrow.data(), block, begin, end, collection, plan, query, scratch);
+      scan_with(scratch.narrow.data(), block, collection, plan, query, scratch);
   }
 
   // Counts are exact, so the result is always certain.
@@ -261,14 +258,13 @@ class CountIndex {
   }
 
   template <class Counter, class Value>
-  void scan_with(Counter* counters, std::int64_t block, std::int64_t begin, std::int64_t end,
-                 const Collection<Value>& collection, const Plan& plan, QueryState& query,
-                 Scratch& scratch) const {
+  void scan_with(Counter* counters, std::int64_t block, const Collection<Value>& collection,
+                 const Plan& plan, QueryState& query, Scratch& scratch) const {
     const auto& kernels = kernels_for(counters, plan);
     const Bitmaps bitmaps{scratch.bitmaps.data(), scratch.bitmaps.size()}, added{nullptr, 0};
     const std::int64_t start = blocks_.begin(block), stop = start + blocks_.size(block);
     CountBounds bounds;
-    for (std::int64_t first = begin; first < end; first += Blocks::group) {
+    for (std::int64_t first = 0; first < stop - start; first += Blocks::group) {
       update(bounds, start + first, stop, collection.metric, query);
       if (bounds.least > bounds.most) {
         std::fill_n(counters + first, Blocks::group, Counter{0});

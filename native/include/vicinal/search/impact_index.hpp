@@ -1,14 +1,15 @@
-// A scorer for weighted rows: integer accumulators over postings, with an error bound.
+// A scorer for weighted rows: whole numbers from bitmaps and posting lists, with an error bound.
 //
-// The sums of all rows of a block are computed at once (impact.hpp derives their error bound). Rows
-// that cannot reach the k-th best are dropped; the others go on a shortlist (shortlist.hpp), and
-// what remains of it in the end is compared by the exact definition. Rows that share no feature
-// have the sum zero. For cosine and dot product, sums of zero and less are never examined: where
-// such rows could belong to the result, finish() returns false and the search compares the query
-// with every row.
+// The cosines of all rows of a block are computed approximately (impact_kernels.hpp derives their
+// error bound). Rows that cannot reach the k-th best are dropped; the others go on a shortlist
+// (shortlist.hpp), and what remains of it in the end is compared by the exact definition. Rows that
+// share no feature have the sum zero. For cosine and dot product, sums of zero and less are never
+// examined: where such rows could belong to the result, finish() returns false and the search
+// compares the query with every row.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -25,22 +26,168 @@
 
 namespace vicinal {
 
+// The factors s_i and a_j with s_i a_j ≈ |u_ij| in the features marked as frequent, by alternating
+// least squares: each factor is the best for the others. `norms` are the lengths of the rows.
+class RankOneFit {
+ public:
+  template <class Value>
+  RankOneFit(const CsrView<Value>& rows, std::span<const std::int32_t> ids,
+             std::span<const double> norms, const FeatureTable& features,
+             std::span<const std::uint8_t> is_frequent)
+      : factors_(is_frequent.size(), 1.0) {
+    const auto step = std::max<std::size_t>(ids.size() / most_sampled, 1);
+    std::vector<Entry> entries;  // of some rows, one after another
+    std::vector<std::size_t> ends;
+    for (std::size_t i = 0; i < ids.size(); i += step) {
+      const auto row = row_of(rows, ids[i]);
+      for (std::size_t e = 0; e < row.size(); ++e) {
+        const std::int64_t slot = features.find(row.columns[e]);
+        if (is_frequent[slot]) entries.push_back({slot, std::abs(row.values[e] / norms[ids[i]])});
+      }
+      ends.push_back(entries.size());
+    }
+    std::vector<double> products(factors_.size()), squares(factors_.size());
+    for (int round = 0; round < rounds; ++round) improve(entries, ends, products, squares);
+  }
+
+  // A factor within limits: products of two stay normal numbers, also in float32. What a limit
+  // changes is part of the error of the rows.
+  static double in_range(double factor) { return std::clamp(factor, 1e-6, 1e6); }
+
+  double factor(std::int64_t slot) const { return factors_[slot]; }
+
+  // s_i, or 1 for a row without a frequent feature.
+  template <class Value>
+  double scale_of(const SparseRow<Value>& row, double norm, const FeatureTable& features,
+                  std::span<const std::uint8_t> is_frequent) const {
+    double product = 0.0, square = 0.0;
+    for (std::size_t e = 0; e < row.size(); ++e) {
+      const std::int64_t slot = features.find(row.columns[e]);
+      if (!is_frequent[slot]) continue;
+      product += std::abs(row.values[e] / norm) * factors_[slot];
+      square += factors_[slot] * factors_[slot];
+    }
+    return square > 0.0 ? in_range(product / square) : 1.0;
+  }
+
+ private:
+  struct Entry {
+    std::int64_t slot;
+    double value;  // |u_ij|
+  };
+
+  // One round: the scales of the rows for these factors, then the factors for these scales.
+  void improve(std::span<const Entry> entries, std::span<const std::size_t> ends,
+               std::vector<double>& products, std::vector<double>& squares) {
+    std::fill(products.begin(), products.end(), 0.0);
+    std::fill(squares.begin(), squares.end(), 0.0);
+    std::size_t begin = 0;
+    for (const std::size_t end : ends) {
+      const auto row = entries.subspan(begin, end - begin);
+      double product = 0.0, square = 0.0;
+      for (const auto& [slot, value] : row) {
+        product += value * factors_[slot];
+        square += factors_[slot] * factors_[slot];
+      }
+      const double scale = square > 0.0 ? in_range(product / square) : 1.0;
+      for (const auto& [slot, value] : row) {
+        products[slot] += value * scale;
+        squares[slot] += scale * scale;
+      }
+      begin = end;
+    }
+    for (std::size_t slot = 0; slot < factors_.size(); ++slot)
+      if (squares[slot] > 0.0) factors_[slot] = in_range(products[slot] / squares[slot]);
+  }
+
+  static constexpr std::size_t most_sampled = 4096;
+  static constexpr int rounds = 10;  // each halves the error where the values are such products
+
+  std::vector<double> factors_;
+};
+
+// How well cells of a number of bits would represent the frequent features of some rows.
+class CellSample {
+ public:
+  template <class Value>
+  CellSample(const CsrView<Value>& rows, std::span<const std::int32_t> ids,
+             std::span<const double> norms, const FeatureTable& features,
+             std::span<const std::uint8_t> is_frequent)
+      : peaks_(is_frequent.size(), 0.0) {
+    const RankOneFit fit(rows, ids, norms, features, is_frequent);
+    const auto step = std::max<std::size_t>(ids.size() / 1024, 1);
+    for (std::size_t i = 0; i < ids.size(); i += step) {
+      const auto row = row_of(rows, ids[i]);
+      const double scale = fit.scale_of(row, norms[ids[i]], features, is_frequent);
+      for (std::size_t e = 0; e < row.size(); ++e) {
+        const std::int64_t slot = features.find(row.columns[e]);
+        if (!is_frequent[slot]) continue;
+        const double value = std::abs(row.values[e] / norms[ids[i]]);
+        entries_.push_back({n_rows_, slot, value, scale, scale * fit.factor(slot)});
+        peaks_[slot] = std::max(peaks_[slot], value / scale);
+      }
+      ++n_rows_;
+    }
+  }
+
+  // The mean norm of a row in frequent features.
+  double column_norm() const {
+    double total = 0.0;
+    for (const double square : by_row([](const Entry& entry) { return entry.value; }))
+      total += std::sqrt(square);
+    return n_rows_ == 0 ? 0.0 : total / static_cast<double>(n_rows_);
+  }
+
+  // The mean norm of what n_levels bits miss, times that: an estimate of |q_C| D_i.
+  double error(std::int64_t n_levels) const {
+    const auto last = static_cast<double>((std::int64_t{1} << n_levels) - 1);
+    const auto missed = by_row([&](const Entry& entry) {
+      if (n_levels == 1) return entry.value - entry.fitted;
+      const double unit = entry.scale * peaks_[entry.slot] / last;
+      return entry.value - std::max(1.0, std::rint(entry.value / unit)) * unit;
+    });
+    double total = 0.0;
+    for (const double square : missed) total += std::sqrt(square);
+    return n_rows_ == 0 ? 0.0 : total / static_cast<double>(n_rows_) * column_norm();
+  }
+
+ private:
+  struct Entry {
+    std::size_t row;
+    std::int64_t slot;
+    double value, scale, fitted;
+  };
+
+  // Sums of squares by row.
+  template <class Difference>
+  std::vector<double> by_row(const Difference& difference) const {
+    std::vector<double> sums(n_rows_, 0.0);
+    for (const Entry& entry : entries_) sums[entry.row] += difference(entry) * difference(entry);
+    return sums;
+  }
+
+  std::size_t n_rows_ = 0;
+  std::vector<Entry> entries_;
+  std::vector<double> peaks_;
+};
+
 class ImpactIndex {
  public:
   // Reads `rows` only while building.
   template <class Value>
-  ImpactIndex(const CsrView<Value>& rows, const RowOrder& order, std::int64_t block_rows, Simd simd)
-      : blocks_(static_cast<std::int64_t>(order.ranked.size()), block_rows),
-        order_(&order),
+  ImpactIndex(const CsrView<Value>& rows, const RowOrder& order, Metric metric,
+              std::int64_t block_rows, Simd simd, std::int64_t fewest_for_columns)
+      : order_(&order),
         kernels_(impact_kernels(simd)),
-        group_norms_(norm_ranges(order, Blocks::group)),
-        groups_(group_norms_.size()),
+        groups_((order.ranked.size() + Blocks::group - 1) / Blocks::group),
+        ranked_(std::vector<std::int32_t>(order.ranked.begin(), order.ranked.end())),
+        scales_(groups_.size() * Blocks::group),
         errors_(order.ranked.size()),
         column_norms_(order.ranked.size()) {
     postings_.features = FeatureTable(distinct(rows.indices, rows.n_columns), rows.n_columns);
-    choose_shapes(rows);
-    set_tiles();
-    columns_.resize(tiles_.count * postings_.n_columns * tiles_.rows_per_block);
+    choose_shapes(rows, block_rows, fewest_for_columns);
+    if (metric == Metric::cosine && postings_.n_columns > 0) order_by_columns(rows);
+    bitmaps_.resize(groups_.size() * n_bitmaps() * bitmap_bytes);
     fill(rows);
   }
 
@@ -52,163 +199,282 @@ class ImpactIndex {
     };
     bool usable;
     ImpactScale scale;
-    double column_norm;  // |q_C|
-    std::vector<Term> terms;
+    double column_norm = 0.0;   // |q_C|
+    double column_unit = 0.0;   // 1 / W
+    double weight_error = 0.0;  // E
+    double rounding = 0.0;      // R
+    bool has_negative = false;  // whether any value is
+    std::vector<Term> lists = {};
+    PlaneSum plus = {}, minus = {};
+    struct Column {
+      std::int32_t column;
+      std::int32_t weight;
+    };
+    std::vector<Column> columns = {};  // what plus and minus hold, for single rows
+    bool done = false;                 // all rows have been searched
+    Shortlist shortlist = {};
   };
 
-  // Working memory of one query during a search.
+  // Working memory of one thread.
   struct Scratch {
-    AlignedVector<std::int16_t> sums;
-    std::vector<std::int16_t> maxima;
-    std::vector<ImpactColumn> columns;
-    std::vector<Candidate> candidates;
-    EstimateWindow window;  // rows whose sums are completed first
-    Shortlist shortlist;
+    AlignedVector<std::int16_t> sums;      // of lists, by row of the block; zero between blocks
+    AlignedVector<std::int16_t> all_sums;  // the same by position, once a query needs them
+    AlignedVector<std::int16_t> plus, minus;
+    AlignedVector<float> cosines;  // of a group, or of the window
+    std::vector<float> maxima, passing;
+    std::vector<std::int16_t> list_maxima;
+    std::vector<std::int32_t> found;
+    struct WeightedSpan {
+      PostingSpan<std::uint16_t> span;
+      std::int16_t weight;
+    };
+    std::vector<WeightedSpan> spans;
+    EstimateWindow window;  // rows whose cosines are computed first
+    ScatteredQuery* scattered;
     Scratch(const ImpactIndex& index, ScatteredQuery& scattered)
-        : sums(index.blocks_.rows_per_block), candidates(Blocks::group), shortlist(scattered) {}
+        : sums(index.blocks_.rows_per_block),
+          plus(Blocks::group),
+          minus(Blocks::group),
+          passing(Blocks::group),
+          found(Blocks::group),
+          scattered(&scattered) {}
   };
 
   const Blocks& blocks() const { return blocks_; }
   std::size_t bytes() const {
-    return postings_.bytes() + columns_.owned_bytes() + peaks_.owned_bytes() +
-           group_norms_.owned_bytes() + groups_.owned_bytes() + errors_.owned_bytes() +
+    return postings_.bytes() + bitmaps_.owned_bytes() + peaks_.owned_bytes() +
+           factors_.owned_bytes() + ranked_.owned_bytes() + groups_.owned_bytes() +
+           cells_.owned_bytes() + scales_.owned_bytes() + errors_.owned_bytes() +
            column_norms_.owned_bytes();
   }
 
   // The index of the same rows as it was stored.
-  ImpactIndex(std::int64_t n_features, const RowOrder& order, std::int64_t block_rows, Simd simd,
-              ArchiveReader& archive)
-      : blocks_(static_cast<std::int64_t>(order.ranked.size()), block_rows),
-        order_(&order),
-        kernels_(impact_kernels(simd)) {
+  ImpactIndex(std::int64_t n_features, const RowOrder& order, Simd simd, ArchiveReader& archive)
+      : order_(&order), kernels_(impact_kernels(simd)) {
     stored(*this, archive);
+    const std::int64_t n_rows = std::ssize(order.ranked);
+    expect_stored(block_rows_ >= Blocks::group && block_rows_ <= Blocks::largest &&
+                      block_rows_ % Blocks::group == 0,
+                  "whole groups of rows in a block");
+    blocks_ = Blocks::of_size(n_rows, block_rows_);
     postings_.check(n_features, blocks_, true);
-    set_tiles();
-    const std::int64_t n_groups = (blocks_.n_rows + Blocks::group - 1) / Blocks::group;
-    expect_stored(std::ssize(group_norms_) == n_groups && std::ssize(groups_) == n_groups,
-                  "norms for every group of rows");
-    expect_stored(std::ssize(errors_) == blocks_.n_rows, "an error for every row");
-    expect_stored(std::ssize(column_norms_) == blocks_.n_rows, "a norm for every row");
+    expect_stored(n_levels_ >= 1 && n_levels_ <= most_levels && is_signed_ >= 0 && is_signed_ <= 1,
+                  "bits of a cell");
+    const std::int64_t n_groups = (n_rows + Blocks::group - 1) / Blocks::group;
+    expect_stored(std::ssize(groups_) == n_groups, "norms for every group of rows");
+    expect_stored(std::ssize(ranked_) == n_rows, "a place for every row");
+    for (const std::int32_t id : ranked_)
+      expect_stored(id >= 0 && id < std::ssize(order.norms), "row ids below n_rows");
+    expect_stored(std::ssize(scales_) == n_groups * Blocks::group, "a scale for every row");
+    expect_stored(std::ssize(errors_) == n_rows, "an error for every row");
+    expect_stored(std::ssize(column_norms_) == n_rows, "a norm for every row");
     expect_stored(std::ssize(peaks_) == postings_.features.size(), "a peak for every feature");
+    expect_stored(std::ssize(factors_) == postings_.n_columns, "a factor for every column");
+    expect_stored(std::ssize(bitmaps_) == n_groups * n_bitmaps() * bitmap_bytes,
+                  "bitmaps for every group of rows");
     expect_stored(
-        std::ssize(columns_) == tiles_.count * postings_.n_columns * tiles_.rows_per_block,
+        cells_.empty() || std::ssize(cells_) == n_groups * Blocks::group * postings_.n_columns,
         "a cell for every row and column");
   }
 
   static void stored(auto& self, auto& archive) {
-    archive(self.group_norms_, self.groups_, self.errors_, self.column_norms_, self.worst_error_,
-            self.list_error_, self.longest_row_, self.postings_, self.peaks_, self.columns_);
+    archive(self.block_rows_, self.n_levels_, self.is_signed_, self.groups_, self.ranked_,
+            self.scales_, self.errors_, self.column_norms_, self.list_error_, self.longest_row_,
+            self.has_negative_lists_, self.postings_, self.peaks_, self.factors_, self.bitmaps_,
+            self.cells_);
   }
 
   Plan plan(const QueryState& query) const {
-    Plan plan{
-        false, impact_scale(query.row.size(), longest_row_, worst_error_ + list_error_), 0.0, {}};
-    double in_columns = 0.0;
-    plan.usable = plan.scale.usable;
+    struct Found {
+      std::int64_t slot;
+      double value;
+    };
+    std::vector<Found> in_lists, in_columns;
     for (std::size_t i = 0; i < query.row.size(); ++i) {
       const std::int64_t slot = postings_.features.find(query.row.columns[i]);
       if (slot == FeatureTable::absent || postings_.places[slot].count == 0) continue;
-      const double value = query.row.values[i] / query.norm;
-      plan.terms.push_back(
-          {&postings_.places[slot], impact_weight(value, peaks_[slot], plan.scale.unit)});
-      if (postings_.places[slot].is_column()) in_columns += value * value;
+      const bool is_column = postings_.places[slot].is_column();
+      (is_column ? in_columns : in_lists).push_back({slot, query.row.values[i] / query.norm});
     }
-    plan.column_norm = std::sqrt(in_columns) * (1.0 + 1e-9);
+    const ImpactScale scale = impact_scale(std::ssize(in_lists), longest_row_, list_error_);
+    Plan plan{scale.usable, scale};
+    for (const auto& [slot, value] : in_lists) {
+      plan.lists.push_back({&postings_.places[slot], list_weight(value, peaks_[slot], scale.unit)});
+      plan.has_negative |= value < 0.0;
+    }
+    double most = 0.0, total = 0.0, squares = 0.0, errors = 0.0, below = 0.0, above = 0.0;
+    for (const auto& [slot, value] : in_columns) {
+      const double weight = std::abs(value) * factors_[postings_.places[slot].shape];
+      most = std::max(most, weight);
+      total += weight;
+      squares += value * value;
+      plan.has_negative |= value < 0.0;
+    }
+    if (most == 0.0) return plan;
+    const std::int64_t cells = std::int64_t{1} << (n_levels_ + is_signed_);
+    const double room =
+        (32767.0 / static_cast<double>(cells) - static_cast<double>(in_columns.size())) / total;
+    const double unit = std::min({largest_weight / most, room, largest_unit});  // W
+    if (!(unit > 0.0)) {
+      plan.usable = false;
+      return plan;
+    }
+    for (const auto& [slot, value] : in_columns) {
+      const std::int32_t column = postings_.places[slot].shape;
+      const double factor = factors_[column];
+      const auto weight = static_cast<std::uint32_t>(std::lrint(std::abs(value) * factor * unit));
+      const double difference = std::abs(value) * factor * unit - weight;
+      (value * difference > 0.0 ? below : above) += std::abs(difference);
+      errors += (difference / (factor * unit)) * (difference / (factor * unit));
+      add_bitmaps(column, weight, value > 0.0, plan);
+    }
+    plan.plus.finish();
+    plan.minus.finish();
+    plan.column_norm = std::sqrt(squares) * (1.0 + 1e-9);
+    plan.weight_error = std::sqrt(errors) * (1.0 + 1e-9) + 1e-12;
+    plan.column_unit = 1.0 / unit;
+    const double largest_cell = static_cast<double>((std::int64_t{1} << n_levels_) - 1);
+    plan.rounding =
+        is_signed_ ? (below + above) * largest_cell : std::max(below, above) * largest_cell;
     return plan;
   }
 
-  // Queries of a batch scan the same rows before any of them moves on. The columns of that many
-  // rows fit a core's cache, so that they are loaded once per batch.
-  std::int64_t rows_per_scan() const { return tiles_.rows_per_block; }
-
-  void begin_query(const QueryState& query, Scratch& scratch) const {
-    scratch.shortlist.reset(query);
+  // Call visit(row) once for every row of the blocks that shares a feature with the query.
+  template <class Visit>
+  void visit_sharing(const SparseRow<double>& query, const Visit& visit) const {
+    std::vector<std::uint8_t> shares(groups_.size() * bitmap_bytes, 0);  // a bit per position
+    for (const std::int32_t feature : query.columns) {
+      const std::int64_t slot = postings_.features.find(feature);
+      if (slot == FeatureTable::absent || postings_.places[slot].count == 0) continue;
+      mark_rows(postings_.places[slot], shares);
+    }
+    for (std::int64_t position = 0; position < blocks_.n_rows; ++position)
+      if ((shares[position / 8] >> (position % 8)) & 1) visit(ranked_[position]);
   }
 
-  // Add the lists, and choose rows for a first bound if there is none yet.
+  // Where lists decide, add those of all rows at once: they give a bound near the final one, and
+  // few rows need their columns. Other queries go through the blocks.
   template <class Value>
-  void begin_block(std::int64_t block, const Collection<Value>&, const Plan& plan,
-                   QueryState& query, Scratch& scratch) const {
-    add_lists(block, plan, scratch);
-    scratch.window = EstimateWindow();
-    if (scratch.shortlist.bound() == std::numeric_limits<double>::infinity())
-      scratch.window = EstimateWindow(nearest_norm_in(block, query.norm), blocks_.size(block),
-                                      static_cast<std::int64_t>(query.best.capacity()));
-  }
-
-  // Complete the sums of the rows of the window that lie in [begin, end).
-  void fill_window(std::int64_t block, std::int64_t begin, std::int64_t end,
+  void begin_query(const Collection<Value>& collection, Plan& plan, QueryState& query,
                    Scratch& scratch) const {
-    end = std::min(end, scratch.window.end);
-    for (std::int64_t first = std::max(begin, scratch.window.begin); first < end;
-         first += Blocks::group)
-      add_columns(block, first, scratch);
-  }
-
-  // Shortlist rows of the window with large sums, so that few other rows pass afterwards, and mark
-  // their sums as listed.
-  template <class Value>
-  void estimate_threshold(std::int64_t block, const Collection<Value>& collection, const Plan& plan,
-                          QueryState& query, Scratch& scratch) const {
-    const EstimateWindow& window = scratch.window;
-    if (window.empty()) return;
-    std::int32_t least =
-        threshold_estimate(scratch.sums.data() + window.begin,
-                           std::min(window.end, blocks_.size(block)) - window.begin,
-                           static_cast<std::int64_t>(query.best.capacity()), scratch.maxima);
-    if (collection.metric != Metric::euclidean) least = std::max(least, 1);
-    for (std::int64_t first = window.begin; first < window.end; first += Blocks::group) {
-      const std::size_t count = kernels_.find(scratch.sums.data() + first, first,
-                                              std::max(least, -32767), scratch.candidates.data());
-      shortlist_rows({scratch.candidates.data(), count}, block, first, collection, plan, query,
-                     scratch);
-      for (std::size_t s = 0; s < count; ++s) scratch.sums[scratch.candidates[s].local] = listed;
+    plan.shortlist.reset(query);
+    scratch.window = EstimateWindow();  // that of another query's last block
+    if (groups_.empty() || plan.lists.empty() || plan.column_norm > most_in_lists_only ||
+        !is_never_negative(collection.metric, plan))
+      return;
+    scratch.all_sums.resize(groups_.size() * Blocks::group);
+    add_all_lists(plan, scratch.all_sums.data());
+    bound_by_lists(0, blocks_.n_rows, scratch.all_sums.data(), collection, plan, query, scratch);
+    const double typical = least_in_lists(
+        plan,
+        threshold(collection.metric, plan, query, plan.shortlist.bound(), groups_.size() * 3 / 4),
+        groups_.size() * 3 / 4);
+    if (typical >= 1.0) {
+      scan_groups(0, blocks_.n_rows, scratch.all_sums.data(), collection, plan, query, scratch);
+      plan.done = true;
     }
-    scratch.shortlist.prune(query.best.capacity());
+    std::fill(scratch.all_sums.begin(), scratch.all_sums.end(), std::int16_t{0});
+  }
+
+  // Add the lists; if there is no bound yet, find one from the rows most likely to be near.
+  template <class Value>
+  void begin_block(std::int64_t block, const Collection<Value>& collection, Plan& plan,
+                   QueryState& query, Scratch& scratch) const {
+    scratch.window = EstimateWindow();
+    if (plan.done) return;
+    add_lists(block, plan, scratch, scratch.sums.data());
+    if (plan.shortlist.bound() != std::numeric_limits<double>::infinity()) return;
+    if (is_never_negative(collection.metric, plan))
+      bound_by_lists(blocks_.begin(block), blocks_.size(block), scratch.sums.data(), collection,
+                     plan, query, scratch);
+    if (plan.shortlist.bound() == std::numeric_limits<double>::infinity())
+      search_window(block, collection, plan, query, scratch);
   }
 
   template <class Value>
-  void scan(std::int64_t block, std::int64_t begin, std::int64_t end,
-            const Collection<Value>& collection, const Plan& plan, QueryState& query,
+  void scan(std::int64_t block, const Collection<Value>& collection, Plan& plan, QueryState& query,
             Scratch& scratch) const {
-    for (std::int64_t first = begin; first < end; first += Blocks::group) {
-      if (!scratch.window.contains(first)) add_columns(block, first, scratch);
-      select(block, first, collection, plan, query, scratch);
-    }
+    if (plan.done) return;
+    scan_groups(blocks_.begin(block), blocks_.size(block), scratch.sums.data(), collection, plan,
+                query, scratch);
+    std::fill(scratch.sums.begin(), scratch.sums.end(), std::int16_t{0});
   }
 
   // Compare the shortlisted rows. True if all other rows are known to be farther than those kept.
   template <class Value>
-  bool finish(const Collection<Value>& collection, const Plan& plan, QueryState& query,
+  bool finish(const Collection<Value>& collection, Plan& plan, QueryState& query,
               Scratch& scratch) const {
-    scratch.shortlist.compare(collection, query);
+    plan.shortlist.compare(collection, query, *scratch.scattered);
     if (collection.metric == Metric::euclidean) return true;
     if (!query.best.full()) return false;
     for (std::size_t group = 0; group < groups_.size(); ++group)
-      if (threshold(collection.metric, plan, query, query.best.worst_key(), group) < 1)
+      if (!(least_similarity(collection.metric, plan, query, query.best.worst_key(), group) > 0.0))
         return false;
     return true;
   }
 
  private:
-  friend class ImpactPairs;  // scores pairs of rows by the same lists and columns
+  // Shortlist rows of `size` positions from `begin` on, given the sums of their lists.
+  template <class Value>
+  void scan_groups(std::int64_t begin, std::int64_t size, const std::int16_t* sums,
+                   const Collection<Value>& collection, Plan& plan, QueryState& query,
+                   Scratch& scratch) const {
+    scratch.cosines.resize(std::max<std::size_t>(scratch.cosines.size(), Blocks::group));
+    float* const cosines = scratch.cosines.data();
+    for (std::int64_t first = 0; first < size; first += Blocks::group) {
+      if (scratch.window.contains(first)) continue;
+      const std::size_t group = (begin + first) / Blocks::group;
+      const float least = threshold(collection.metric, plan, query, plan.shortlist.bound(), group);
+      const double in_lists = least_in_lists(plan, least, group);
+      if (in_lists >= 1.0) {  // a row without lists cannot be near
+        const std::size_t count =
+            kernels_.reach(sums + first, static_cast<std::int16_t>(std::min(in_lists, 32767.0)),
+                           scratch.found.data());
+        if (count == 0) continue;
+        if (!cells_.empty() && static_cast<std::int64_t>(count) <= few_rows) {
+          cosines_of_rows(group, {scratch.found.data(), count}, sums + first, plan, cosines);
+          list_found(group, cosines, count, least, collection, plan, query, scratch);
+          continue;
+        }
+      }
+      compute(group, sums + first, plan, scratch, cosines);
+      shortlist_rows(group, cosines, least, collection, plan, query, scratch);
+    }
+  }
+
+  // Without what columns can give, a row of the group needs at least this sum.
+  double least_in_lists(const Plan& plan, float least, std::size_t group) const {
+    return (least - most_in_columns(plan, group)) * plan.scale.unit - 1.0;
+  }
+
+  // Whether no feature can make a row less similar, and only directions matter.
+  bool is_never_negative(Metric metric, const Plan& plan) const {
+    return metric == Metric::cosine && !is_signed_ && !has_negative_lists_ && !plan.has_negative;
+  }
 
   // What determines the error of a group's sums.
   struct Group {
-    double error = 0.0;  // D_C: largest norm of the rounding error of a row in its columns
+    double error = 0.0;                                                // largest D_i
+    double column_norm = 0.0;                                          // largest K_i
+    double scale = 0.0;                                                // largest s_i
+    double low = std::numeric_limits<double>::infinity(), high = 0.0;  // norms of the rows
     std::int64_t longest_row = 0;
   };
 
-  static constexpr std::int16_t listed = std::numeric_limits<std::int16_t>::min();
-  static constexpr std::int64_t sparsest_column = 40;
-  static constexpr std::int64_t tile_bytes = 1 << 19;
+  static constexpr double largest_weight = 63.0;
+  static constexpr double largest_unit = 1e30;        // of W, so that 1 / W is not zero in float32
+  static constexpr double most_in_lists_only = 0.45;  // |q_C| of queries that lists may decide
+  static constexpr std::int64_t most_levels = 7;
+  static constexpr std::int64_t few_rows = 24;  // cost less one by one than their whole group
+  static constexpr std::int64_t block_bytes = 3 << 17;  // of bitmaps: they stay in a core's cache
 
-  void set_tiles() {
-    tiles_ = Blocks(blocks_.n_rows, tile_bytes / std::max<std::int64_t>(postings_.n_columns, 1));
-  }
+  std::int64_t n_planes() const { return n_levels_ + is_signed_; }
+  std::int64_t n_bitmaps() const { return postings_.n_columns * n_planes(); }
 
+  // Choose which features get a column, and how many bits a cell has.
   template <class Value>
-  void choose_shapes(const CsrView<Value>& rows) {
+  void choose_shapes(const CsrView<Value>& rows, std::int64_t block_rows,
+                     std::int64_t fewest_for_columns) {
     std::vector<std::uint32_t> counts(postings_.features.size(), 0);
     peaks_.assign(postings_.features.size(), 0.0f);
     std::int64_t n_entries = 0;
@@ -224,39 +490,180 @@ class ImpactIndex {
           peaks_.edit(slot) = std::nextafter(size, std::numeric_limits<float>::infinity());
       }
     }
-    const std::int64_t padded = std::max<std::int64_t>(blocks_.count * blocks_.rows_per_block, 1);
-    postings_.choose_shapes(counts, blocks_, sparsest_column, 8 * n_entries / padded, true);
+    const std::int64_t sparsest =
+        std::ssize(order_->ranked) < fewest_for_columns ? lists_only : choose_levels(rows, counts);
+    if (sparsest == lists_only) {
+      blocks_ = Blocks(std::ssize(order_->ranked), block_rows);
+      block_rows_ = blocks_.rows_per_block;
+      return postings_.choose_shapes(counts, blocks_, 1, 0, true);
+    }
+    std::int64_t n_columns = 0;
+    for (const std::uint32_t count : counts)
+      n_columns += count > 0 && count * sparsest >= std::ssize(order_->ranked);
+    const std::int64_t bytes_per_row = std::max<std::int64_t>(n_columns * n_planes() / 8, 1);
+    blocks_ = Blocks(std::ssize(order_->ranked),
+                     std::min({block_rows, std::max(block_bytes / bytes_per_row, least_block),
+                               most_block_rows}));
+    block_rows_ = blocks_.rows_per_block;
+    const std::int64_t each =
+        std::max<std::int64_t>(std::ssize(groups_) * bitmap_bytes * n_planes(), 1);
+    postings_.choose_shapes(counts, blocks_, sparsest, 8 * n_entries / each, true);
+    factors_.resize(postings_.n_columns);
+    if (sparsest == lists_decide)
+      cells_.resize(std::ssize(groups_) * Blocks::group * postings_.n_columns);
+  }
+
+  // Rows by their norm in columns, so that the rows of a group get equally much from columns.
+  template <class Value>
+  void order_by_columns(const CsrView<Value>& rows) {
+    std::vector<float> in_columns(order_->norms.size(), 0.0f);
+    for (const std::int32_t id : ranked_) {
+      const auto row = row_of(rows, id);
+      double square = 0.0;
+      for (std::size_t i = 0; i < row.size(); ++i)
+        if (postings_.places[postings_.features.find(row.columns[i])].is_column()) {
+          const double value = row.values[i] / order_->norms[id];
+          square += value * value;
+        }
+      in_columns[id] = static_cast<float>(square);
+    }
+    const std::span<std::int32_t> ranked = ranked_.edit_all();
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [&](std::int32_t a, std::int32_t b) { return in_columns[a] < in_columns[b]; });
+  }
+
+  static constexpr std::int64_t least_block = 2048, most_block_rows = 16384;
+
+  // Where rows have little in frequent features, only very frequent ones have a column, and cells
+  // are also kept row by row, because few rows of a query need them.
+  static constexpr std::int64_t lists_decide = 12;
+
+  // Where a cell needs several bits and queries need most columns, lists are faster than columns.
+  static constexpr std::int64_t lists_only = 0;
+
+  // Decide from some rows how many bits a cell needs, and how frequent a feature with a column is:
+  // 1 of how many rows has it.
+  template <class Value>
+  std::int64_t choose_levels(const CsrView<Value>& rows, std::span<const std::uint32_t> counts) {
+    constexpr std::int64_t usual = 40;
+    constexpr double most_error = 0.003;
+    std::vector<std::uint8_t> is_frequent(counts.size());
+    for (std::size_t slot = 0; slot < counts.size(); ++slot)
+      is_frequent[slot] = counts[slot] * usual >= std::ssize(order_->ranked);
+    for (const std::int32_t id : order_->ranked) {
+      const auto row = row_of(rows, id);
+      for (std::size_t i = 0; i < row.size(); ++i) is_signed_ |= row.values[i] < Value{0};
+    }
+    const CellSample sample(rows, order_->ranked, order_->norms, postings_.features, is_frequent);
+    n_levels_ = 1;
+    if (is_signed_ || sample.error(1) > most_error) n_levels_ = 3;
+    while (n_levels_ > 1 && n_levels_ < most_levels && sample.error(n_levels_) > most_error)
+      ++n_levels_;
+    if (sample.column_norm() < 0.4) return lists_decide;
+    if (n_levels_ == 1) return 64;
+    n_levels_ = 1;  // of cells that do not exist
+    is_signed_ = 0;
+    return lists_only;
   }
 
   template <class Value>
   void fill(const CsrView<Value>& rows) {
-    for (std::int64_t position = 0; position < blocks_.n_rows; ++position) {
-      const std::int32_t id = order_->ranked[position];
-      const auto row = row_of(rows, id);
-      double column_error = 0.0, list_error = 0.0, in_columns = 0.0;
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        const std::int64_t slot = postings_.features.find(row.columns[i]);
-        const double value = row.values[i] / order_->norms[id], peak = peaks_[slot];
-        const bool is_column = postings_.places[slot].is_column();
-        const std::int16_t kept = is_column ? impact_byte(value, peak) : fine_byte(value, peak);
-        const double difference = kept * peak / (is_column ? 127.0 : 127.0 * 256.0) - value;
-        (is_column ? column_error : list_error) += difference * difference;
-        in_columns += is_column ? value * value : 0.0;
-        postings_.append(slot, position, blocks_, kept,
-                         [&](std::int64_t column, std::int64_t, std::int64_t, std::int16_t cell) {
-                           columns_.edit(cell_of(position) + column * tiles_.rows_per_block) =
-                               static_cast<std::int8_t>(cell);
-                         });
-      }
-      errors_.edit(position) = rounded_up(std::sqrt(column_error));
-      column_norms_.edit(position) = rounded_up(std::sqrt(in_columns));
-      list_error_ = std::max<double>(list_error_, rounded_up(std::sqrt(list_error)));
-      Group& group = groups_.edit(position / Blocks::group);
-      group.error = std::max<double>(group.error, errors_[position]);
-      group.longest_row = std::max<std::int64_t>(group.longest_row, row.size());
-    }
+    if (postings_.n_columns > 0) set_scales(rows);
+    for (std::int64_t position = 0; position < blocks_.n_rows; ++position) fill_row(rows, position);
     postings_.finish();
-    for (const Group& group : groups_) worst_error_ = std::max(worst_error_, group.error);
+  }
+
+  template <class Value>
+  void set_scales(const CsrView<Value>& rows) {
+    std::vector<std::uint8_t> is_frequent(postings_.features.size());
+    for (std::size_t slot = 0; slot < is_frequent.size(); ++slot)
+      is_frequent[slot] = postings_.places[slot].is_column();
+    const RankOneFit fit(rows, ranked_, order_->norms, postings_.features, is_frequent);
+    for (std::int64_t position = 0; position < blocks_.n_rows; ++position) {
+      const std::int32_t id = ranked_[position];
+      scales_.edit(position) = static_cast<float>(
+          fit.scale_of(row_of(rows, id), order_->norms[id], postings_.features, is_frequent));
+    }
+    set_factors(rows, fit);
+  }
+
+  // a_j: with one level, what fits best; with several, such that the largest value has the last.
+  template <class Value>
+  void set_factors(const CsrView<Value>& rows, const RankOneFit& fit) {
+    for (std::size_t slot = 0; slot < postings_.places.size(); ++slot)
+      if (postings_.places[slot].is_column() && n_levels_ == 1)
+        factors_.edit(postings_.places[slot].shape) = fit.factor(slot);
+    if (n_levels_ == 1) return;
+    const double last_level = static_cast<double>((1 << n_levels_) - 1);
+    for (std::int64_t position = 0; position < blocks_.n_rows; ++position) {
+      const std::int32_t id = ranked_[position];
+      const auto row = row_of(rows, id);
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const Postings::Place& place = postings_.places[postings_.features.find(row.columns[i])];
+        if (!place.is_column()) continue;
+        const double value = std::abs(row.values[i] / order_->norms[id]) / scales_[position];
+        double& factor = factors_.edit(place.shape);
+        factor = std::max(factor, RankOneFit::in_range(value / last_level));
+      }
+    }
+  }
+
+  template <class Value>
+  void fill_row(const CsrView<Value>& rows, std::int64_t position) {
+    const std::int32_t id = ranked_[position];
+    const auto row = row_of(rows, id);
+    double column_error = 0.0, list_error = 0.0, in_columns = 0.0;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::int64_t slot = postings_.features.find(row.columns[i]);
+      const double value = row.values[i] / order_->norms[id];
+      const Postings::Place& place = postings_.places[slot];
+      if (place.is_column()) {
+        const double unit = scales_[position] * factors_[place.shape];
+        const std::int64_t cell = cell_of(value / unit);
+        set_cell(position, place.shape, cell);
+        if (!cells_.empty())
+          cells_.edit(position * postings_.n_columns + place.shape) =
+              static_cast<std::int8_t>(cell);
+        const double kept = static_cast<double>(cell) * unit;
+        column_error += (kept - value) * (kept - value);
+        in_columns += kept * kept;
+      } else {
+        const std::int16_t payload = list_payload(value, peaks_[slot]);
+        const double difference = payload * static_cast<double>(peaks_[slot]) / list_units - value;
+        list_error += difference * difference;
+        has_negative_lists_ |= value < 0.0;
+        postings_.append(slot, position, blocks_, payload,
+                         [](std::int64_t, std::int64_t, std::int64_t, std::int16_t) {});
+      }
+    }
+    errors_.edit(position) = rounded_up(std::sqrt(column_error));
+    column_norms_.edit(position) = rounded_up(std::sqrt(in_columns));
+    list_error_ = std::max<double>(list_error_, rounded_up(std::sqrt(list_error)));
+    Group& group = groups_.edit(position / Blocks::group);
+    group.error = std::max<double>(group.error, errors_[position]);
+    group.column_norm = std::max<double>(group.column_norm, column_norms_[position]);
+    group.low = std::min(group.low, order_->norms[id]);
+    group.high = std::max(group.high, order_->norms[id]);
+    group.scale = std::max<double>(group.scale, scales_[position]);
+    group.longest_row = std::max<std::int64_t>(group.longest_row, row.size());
+  }
+
+  // t_ij. With one level, every value has it.
+  std::int64_t cell_of(double value) const {
+    if (n_levels_ == 1 && is_signed_ == 0) return 1;
+    const std::int64_t last = (std::int64_t{1} << n_levels_) - 1;
+    const std::int64_t nearest = std::clamp<std::int64_t>(std::llrint(value), -last, last);
+    return nearest != 0 ? nearest : value < 0.0 ? -1 : 1;  // 0 means that the row lacks the feature
+  }
+
+  void set_cell(std::int64_t position, std::int64_t column, std::int64_t cell) {
+    const std::int64_t row = position % Blocks::group;
+    const auto bits = static_cast<std::uint64_t>(cell);  // two's complement
+    for (std::int64_t plane = 0; plane < n_planes(); ++plane)
+      if ((bits >> plane) & 1)
+        bitmaps_.edit((position / Blocks::group * n_bitmaps() + column * n_planes() + plane) *
+                          bitmap_bytes +
+                      row / 8) |= static_cast<std::uint8_t>(1 << (row % 8));
   }
 
   static float rounded_up(double value) {
@@ -264,113 +671,287 @@ class ImpactIndex {
                           std::numeric_limits<float>::infinity());
   }
 
-  // The index of a position's byte in the first column. Columns are laid out tile by tile.
-  std::int64_t cell_of(std::int64_t position) const {
-    const std::int64_t tile = position / tiles_.rows_per_block;
-    return tiles_.begin(tile) * postings_.n_columns + (position - tiles_.begin(tile));
+  // Add a column with a weight; the bitmap of negative cells has the opposite sign.
+  void add_bitmaps(std::int64_t column, std::uint32_t weight, bool is_positive, Plan& plan) const {
+    const auto size = static_cast<std::int32_t>(weight);
+    plan.columns.push_back({static_cast<std::int32_t>(column), is_positive ? size : -size});
+    PlaneSum& same = is_positive ? plan.plus : plan.minus;
+    PlaneSum& opposite = is_positive ? plan.minus : plan.plus;
+    for (std::size_t bit = 0; (weight >> bit) > 0; ++bit) {
+      if (((weight >> bit) & 1) == 0) continue;
+      for (std::int64_t plane = 0; plane < n_planes(); ++plane)
+        (plane == n_levels_ ? opposite : same)
+            .add(static_cast<std::uint32_t>(column * n_planes() + plane), bit + plane);
+    }
   }
 
-  void add_lists(std::int64_t block, const Plan& plan, Scratch& scratch) const {
-    std::int16_t* sums = scratch.sums.data();
+  // Add the lists of a block to the sums of its rows.
+  void add_lists(std::int64_t block, const Plan& plan, Scratch& scratch, std::int16_t* sums) const {
     const std::int64_t begin = blocks_.begin(block), size = blocks_.size(block);
-    scratch.columns.clear();
-    for (const auto [place, weight] : plan.terms) {  // copied: a write to a sum cannot change them
-      if (place->is_column()) {
-        scratch.columns.push_back({place->shape * tiles_.rows_per_block, weight});
-      } else if (place->is_rare()) {
+    scratch.spans.clear();
+    for (const auto& [place, weight] : plan.lists) {
+      if (place->is_rare()) {
         const auto span = postings_.rare(*place, begin, size);
         for (std::int64_t i = 0; i < span.size; ++i)
-          sums[span.ids[i] - begin] += fine_impact_of(span.weights[i], weight);
+          sums[span.ids[i] - begin] += list_impact(span.weights[i], weight);
       } else {
         const auto span = postings_.common(*place, block);
+        if (span.size == 0) continue;
+        scratch.spans.push_back({span, weight});
+        prefetch(span.ids);
+        prefetch(span.weights);
+      }
+    }
+    for (const auto [span, weight] : scratch.spans)  // copied: a write to a sum cannot change them
+      for (std::int64_t i = 0; i < span.size; ++i)
+        sums[span.ids[i]] += list_impact(span.weights[i], weight);
+  }
+
+  // Add the lists of all blocks, to sums by position.
+  void add_all_lists(const Plan& plan, std::int16_t* sums) const {
+    for (const auto [place, weight] : plan.lists) {  // copied: a write to a sum cannot change them
+      if (!place->is_rare()) continue;
+      const auto span = postings_.rare(*place);
+      for (std::int64_t i = 0; i < span.size; ++i)
+        sums[span.ids[i]] += list_impact(span.weights[i], weight);
+    }
+    for (std::int64_t block = 0; block < blocks_.count; ++block) {
+      std::int16_t* const first = sums + blocks_.begin(block);
+      for (const auto [place, weight] : plan.lists) {
+        if (place->is_rare()) continue;
+        const auto span = postings_.common(*place, block);
         for (std::int64_t i = 0; i < span.size; ++i)
-          sums[span.ids[i]] += fine_impact_of(span.weights[i], weight);
+          first[span.ids[i]] += list_impact(span.weights[i], weight);
       }
     }
   }
 
-  void add_columns(std::int64_t block, std::int64_t first, Scratch& scratch) const {
-    kernels_.add(scratch.sums.data() + first, scratch.columns.data(), scratch.columns.size(),
-                 columns_.data() + cell_of(blocks_.begin(block) + first));
+  void mark_rows(const Postings::Place& place, std::vector<std::uint8_t>& shares) const {
+    const auto mark = [&](std::int64_t position) {
+      shares[position / 8] |= static_cast<std::uint8_t>(1 << (position % 8));
+    };
+    if (place.is_rare()) {
+      const auto span = postings_.rare(place);
+      for (std::int64_t i = 0; i < span.size; ++i) mark(span.ids[i]);
+    } else if (!place.is_column()) {
+      for (std::int64_t block = 0; block < blocks_.count; ++block) {
+        const auto span = postings_.common(place, block);
+        for (std::int64_t i = 0; i < span.size; ++i) mark(blocks_.begin(block) + span.ids[i]);
+      }
+    } else {
+      for (std::size_t group = 0; group < groups_.size(); ++group)
+        for (std::int64_t plane = 0; plane < n_planes(); ++plane) {
+          const std::uint8_t* const bits =
+              bitmaps_.data() +
+              (group * n_bitmaps() + place.shape * n_planes() + plane) * bitmap_bytes;
+          for (std::int64_t byte = 0; byte < bitmap_bytes; ++byte)
+            shares[group * bitmap_bytes + byte] |= bits[byte];
+        }
+    }
+  }
+
+  // The cosines of a group, given the sums of its lists.
+  void compute(std::size_t group, const std::int16_t* lists, const Plan& plan, Scratch& scratch,
+               float* out) const {
+    const std::uint8_t* const first = bitmaps_.data() + group * n_bitmaps() * bitmap_bytes;
+    const bool has_columns = !plan.plus.empty() || !plan.minus.empty();
+    if (has_columns) kernels_.add_planes(plan.plus, first, scratch.plus.data());
+    if (!plan.minus.empty()) {
+      kernels_.add_planes(plan.minus, first, scratch.minus.data());
+      for (std::int64_t i = 0; i < Blocks::group; ++i) scratch.plus[i] -= scratch.minus[i];
+    }
+    kernels_.cosines(
+        {has_columns ? scratch.plus.data() : nullptr, lists, scales_.data() + group * Blocks::group,
+         static_cast<float>(plan.column_unit), static_cast<float>(1.0 / plan.scale.unit)},
+        out);
+  }
+
+  // What compute() gives for some rows of a group.
+  void cosines_of_rows(std::size_t group, std::span<const std::int32_t> rows,
+                       const std::int16_t* lists, const Plan& plan, float* out) const {
+    const auto list_unit = static_cast<float>(1.0 / plan.scale.unit);
+    const auto column_unit = static_cast<float>(plan.column_unit);
+    const std::int8_t* const cells =
+        cells_.data() + group * Blocks::group * static_cast<std::size_t>(postings_.n_columns);
+    for (const std::int32_t row : rows) prefetch(cells + row * postings_.n_columns);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::int8_t* const own = cells + rows[i] * postings_.n_columns;
+      std::int32_t sum = 0;
+      for (const auto& [column, weight] : plan.columns) sum += own[column] * weight;
+      out[i] = static_cast<float>(sum) * scales_[group * Blocks::group + rows[i]] * column_unit +
+               static_cast<float>(lists[rows[i]]) * list_unit;
+    }
+  }
+
+  // No row of the group gets more than this from its columns.
+  double most_in_columns(const Plan& plan, std::size_t group) const {
+    return (plan.column_norm + plan.weight_error) * groups_[group].column_norm * (1.0 + 1e-6) +
+           1e-5;
   }
 
   double error_of(const Plan& plan, const QueryState& query, std::size_t group) const {
-    return impact_error(query.row.size(), groups_[group].longest_row,
-                        plan.column_norm * groups_[group].error + list_error_, plan.scale.unit);
+    return column_error(plan, groups_[group].error, groups_[group].column_norm,
+                        groups_[group].scale) +
+           other_error(plan, query, group);
   }
 
-  // The smallest sum with which a row of the group could have a key of at most `bound`.
-  std::int32_t threshold(Metric metric, const Plan& plan, const QueryState& query, double bound,
-                         std::size_t group) const {
-    const NormRange& norms = group_norms_[group];
-    const double cosine = least_cosine(metric, bound, query.norm, norms.low, norms.high);
-    const double error = error_of(plan, query, group);
-    // Rounded down instead of up: a threshold one too low does no harm.
-    return static_cast<std::int32_t>(
-        std::clamp((cosine - error) * plan.scale.unit - 1.0, -32767.0, 32767.0));
+  // What columns can be wrong by for a row with this D, K and s: what the cells miss; what rounding
+  // the query's weights changes, by Cauchy and Schwarz or with every rounding at its worst;
+  // float32.
+  static double column_error(const Plan& plan, double error, double column_norm, double scale) {
+    const double weights =
+        std::min(plan.weight_error * column_norm, plan.rounding * scale * plan.column_unit);
+    return plan.column_norm * error + weights + 4e-7 * (plan.column_norm * column_norm + weights);
   }
 
-  // The first row of the block's group whose norms are nearest to the query's.
-  std::int64_t nearest_norm_in(std::int64_t block, double norm) const {
-    const auto first = group_norms_.begin() + blocks_.begin(block) / Blocks::group;
-    const auto last =
-        group_norms_.begin() +
-        (blocks_.begin(block) + blocks_.size(block) + Blocks::group - 1) / Blocks::group;
-    const auto at = std::lower_bound(
-        first, last, norm, [](const NormRange& range, double value) { return range.high < value; });
-    return (at - first) * Blocks::group;
+  // What does not depend on a row's columns.
+  double other_error(const Plan& plan, const QueryState& query, std::size_t group) const {
+    return list_error_ + impact_error(std::ssize(plan.lists), query.row.size(),
+                                      groups_[group].longest_row, plan.scale.unit);
   }
 
+  // The smallest computed cosine with which a row of the group could have a key of at most `bound`.
+  double least_similarity(Metric metric, const Plan& plan, const QueryState& query, double bound,
+                          std::size_t group) const {
+    return least_cosine(metric, bound, query.norm, groups_[group].low, groups_[group].high,
+                        query.row.size() + groups_[group].longest_row) -
+           error_of(plan, query, group);
+  }
+
+  // The same as a float that is not larger. Except for distances, only positive sums are examined.
+  float threshold(Metric metric, const Plan& plan, const QueryState& query, double bound,
+                  std::size_t group) const {
+    const double least =
+        std::clamp(least_similarity(metric, plan, query, bound, group), -1e30, 2.0);
+    const auto below =
+        std::nextafter(static_cast<float>(least), -std::numeric_limits<float>::infinity());
+    return metric == Metric::euclidean ? below : std::max(below, std::numeric_limits<float>::min());
+  }
+
+  // The group whose rows are most likely to be near: those with norms like the query's, or, where
+  // only directions matter, those with as much in their columns.
+  std::size_t nearest_group(Metric metric, const Plan& plan, const QueryState& query) const {
+    const auto at = std::partition_point(groups_.begin(), groups_.end(), [&](const Group& group) {
+      return metric == Metric::cosine ? group.column_norm < plan.column_norm
+                                      : group.high < query.norm;
+    });
+    return std::min<std::size_t>(at - groups_.begin(), groups_.size() - 1);
+  }
+
+  // A first bound without comparing a row: where nothing is negative, a row is at least as near as
+  // its lists make it.
   template <class Value>
-  void select(std::int64_t block, std::int64_t first, const Collection<Value>& collection,
-              const Plan& plan, QueryState& query, Scratch& scratch) const {
-    auto least = threshold(collection.metric, plan, query, scratch.shortlist.bound(),
-                           (blocks_.begin(block) + first) / Blocks::group);
-    if (collection.metric != Metric::euclidean) least = std::max(least, 1);
-    const std::size_t count =
-        kernels_.take(scratch.sums.data() + first, first, least, scratch.candidates.data());
-    shortlist_rows({scratch.candidates.data(), count}, block, first, collection, plan, query,
-                   scratch);
-  }
-
-  // Put candidates of one group on the shortlist.
-  template <class Value>
-  void shortlist_rows(std::span<const Candidate> candidates, std::int64_t block, std::int64_t first,
-                      const Collection<Value>& collection, const Plan& plan, QueryState& query,
+  void bound_by_lists(std::int64_t begin, std::int64_t size, const std::int16_t* sums,
+                      const Collection<Value>& collection, Plan& plan, const QueryState& query,
                       Scratch& scratch) const {
-    if (candidates.empty()) return;
-    const std::int64_t begin = blocks_.begin(block);
-    const std::size_t group = (begin + first) / Blocks::group;
-    const double others = error_of(plan, query, group) - plan.column_norm * groups_[group].error;
+    const auto k = static_cast<std::int64_t>(query.best.capacity());
+    if (k > size / 4) return;
+    const std::int16_t least =
+        std::max<std::int16_t>(threshold_estimate(sums, size, k + 1, scratch.list_maxima), 1);
+    double error = 0.0;
+    std::int64_t count = 0;
+    for (std::int64_t first = 0; first < size && count < k; first += Blocks::group) {
+      const std::size_t found = kernels_.reach(sums + first, least, scratch.found.data());
+      for (std::size_t i = 0; i < found; ++i)
+        count += collection.admits(query, ranked_[begin + first + scratch.found[i]]);
+      if (found > 0)
+        error = std::max(error, other_error(plan, query, (begin + first) / Blocks::group));
+    }
+    if (count >= k) plan.shortlist.tighten(error - least / plan.scale.unit);
+  }
+
+  // Shortlist the rows of a window with large cosines first, so that few other rows pass.
+  template <class Value>
+  void search_window(std::int64_t block, const Collection<Value>& collection, Plan& plan,
+                     QueryState& query, Scratch& scratch) const {
+    const auto k = static_cast<std::int64_t>(query.best.capacity());
+    const std::int64_t center =
+        static_cast<std::int64_t>(nearest_group(collection.metric, plan, query)) * Blocks::group -
+        blocks_.begin(block);
+    const EstimateWindow window(std::clamp<std::int64_t>(center, 0, blocks_.size(block)),
+                                blocks_.size(block), k);
+    const std::int64_t rows = window.end - window.begin;
+    scratch.cosines.resize(std::max<std::size_t>(scratch.cosines.size(), rows));
+    float* const cosines = scratch.cosines.data();
+    for (std::int64_t first = window.begin; first < window.end; first += Blocks::group)
+      compute((blocks_.begin(block) + first) / Blocks::group, scratch.sums.data() + first, plan,
+              scratch, cosines + (first - window.begin));
+    const float estimate = threshold_estimate(
+        cosines, std::min(window.end, blocks_.size(block)) - window.begin, k, scratch.maxima);
+    for (const bool is_first : {true, false}) {
+      for (std::int64_t first = window.begin; first < window.end; first += Blocks::group) {
+        float* const at = cosines + (first - window.begin);
+        const std::size_t group = (blocks_.begin(block) + first) / Blocks::group;
+        const float least =
+            threshold(collection.metric, plan, query, plan.shortlist.bound(), group);
+        const std::size_t count =
+            shortlist_rows(group, at, is_first ? std::max(estimate, least) : least, collection,
+                           plan, query, scratch);
+        for (std::size_t i = 0; is_first && i < count; ++i)
+          at[scratch.found[i]] = -std::numeric_limits<float>::infinity();  // listed
+      }
+      plan.shortlist.prune(k);
+    }
+    scratch.window = window;
+  }
+
+  // Put rows of a group with at least this cosine on the shortlist; return their number.
+  template <class Value>
+  std::size_t shortlist_rows(std::size_t group, const float* cosines, float least,
+                             const Collection<Value>& collection, Plan& plan, QueryState& query,
+                             Scratch& scratch) const {
+    const std::size_t count = kernels_.find(cosines, least, scratch.found.data());
+    for (std::size_t i = 0; i < count; ++i) scratch.passing[i] = cosines[scratch.found[i]];
+    list_found(group, scratch.passing.data(), count, least, collection, plan, query, scratch);
+    return count;
+  }
+
+  // Put the rows that were found in a group on the shortlist, given their cosines.
+  template <class Value>
+  void list_found(std::size_t group, const float* cosines, std::size_t count, float least,
+                  const Collection<Value>& collection, Plan& plan, QueryState& query,
+                  Scratch& scratch) const {
+    if (count == 0) return;
+    const auto begin = static_cast<std::int64_t>(group) * Blocks::group;
+    const double others = other_error(plan, query, group);
     const std::int64_t n_terms = query.row.size() + groups_[group].longest_row;
-    for (const Candidate& candidate : candidates) {
-      if (candidate.local >= blocks_.size(block)) break;  // padding of the last group
-      const std::int64_t position = begin + candidate.local;
-      const std::int32_t row = order_->ranked[position];
-      const double cosine = candidate.sum / plan.scale.unit;
-      const double error = plan.column_norm * errors_[position] + others;
-      scratch.shortlist.add(collection, query, row,
-                            collection.metric == Metric::cosine
-                                ? KeyRange{-cosine - error, error - cosine}
-                                : impact_keys(collection.metric, cosine, error, query.norm,
-                                              order_->norms[row], n_terms));
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t position = begin + scratch.found[i];
+      if (position >= blocks_.n_rows) break;  // padding of the last group
+      if (cosines[i] < least) continue;
+      const std::int32_t row = ranked_[position];
+      const double cosine = cosines[i];
+      const double error =
+          column_error(plan, errors_[position], column_norms_[position], scales_[position]) +
+          others;
+      plan.shortlist.add(collection, query, row,
+                         collection.metric == Metric::cosine
+                             ? KeyRange{-cosine - error, error - cosine}
+                             : impact_keys(collection.metric, cosine, error, query.norm,
+                                           order_->norms[row], n_terms),
+                         *scratch.scattered);
     }
   }
 
   Blocks blocks_;
-  Blocks tiles_;  // rows whose columns are stored together
+  std::int64_t block_rows_ = 0;
+  std::int64_t n_levels_ = 1;   // B: bits of a cell, besides the sign
+  std::int64_t is_signed_ = 0;  // whether cells have one
+  bool has_negative_lists_ = false;
   const RowOrder* order_;
   ImpactKernels kernels_;
-  Array<NormRange> group_norms_;
   Array<Group> groups_;
-  Array<float> errors_;        // by position: norm of the rounding error of a row in its columns
-  Array<float> column_norms_;  // by position: norm of the scaled row in its columns
-  double worst_error_ = 0.0;   // largest of errors_
-  double list_error_ = 0.0;    // D_L
+  Array<std::int32_t> ranked_;  // by position: the row
+  AlignedArray<float> scales_;  // by position: s_i
+  Array<float> errors_;         // by position: D_i
+  Array<float> column_norms_;   // by position: K_i
+  double list_error_ = 0.0;     // D_L
   std::int64_t longest_row_ = 0;
   Postings postings_;
-  Array<float> peaks_;                 // by feature: largest |value| of rows scaled to length one
-  AlignedArray<std::int8_t> columns_;  // of frequent features, tile by tile
+  Array<float> peaks_;                  // by feature: largest |value| of rows scaled to length one
+  Array<double> factors_;               // by column: a_j
+  AlignedArray<std::uint8_t> bitmaps_;  // group by group: the planes of each column
+  AlignedArray<std::int8_t> cells_;     // t_ij row by row, or empty
 };
 
 }  // namespace vicinal

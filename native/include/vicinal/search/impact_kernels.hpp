@@ -1,30 +1,45 @@
-// Similarities in 16-bit integers, with an error bound that holds for every row.
+// Approximate similarities of rows and a query from integers, with an error bound for every row.
 //
-// Rows and query are scaled to length one. A row's value x of feature j is kept as a number b =
-// round(127 x / M), M the largest |x| of that feature: as 8 bits in a column, with 8 more bits
-// after the point in a list. The query's value q is the 16-bit weight w = round(q M S 128/127). The
-// accumulator of a row adds round(b w / 128), which stands for q x S: after all features it holds S
-// times the cosine, with an error of at most
+// Rows u and query q are scaled to length one. Frequent features are stored in columns, all others
+// in lists.
 //
-//   S * |sum of q * (kept x - true x)|  <=  S * (|q_C| D_C + D_L),   D_C and D_L: largest Euclidean
-//                                             norm over rows of (kept row - true row) in features
-//                                             with a column and with a list, |q_C| <= |q| = 1 the
-//                                             norm of the query in features with a column
-//   + 1/2 for each rounding of w (as |b| < 128) and 1/2 for each rounding of b w / 128, one of each
-//     for a feature that both have: at most min(features of q, longest row).
+// A column stores u_ij as a whole number t_ij with u_ij ≈ s_i a_j t_ij: one scale per row, one per
+// feature. If values are a weight per feature times a factor per row, as in tf-idf of words that a
+// text has or lacks, t_ij is 1 or 0. The query's value becomes a small whole number w_j =
+// round(|q_j| a_j W). The sum C_i of w_j t_ij is exact, and s_i C_i / W stands for the part of the
+// cosine that comes from columns. Its error is at most
 //
-// The same inequality of Cauchy and Schwarz bounds every partial sum, so S is chosen such that no
-// accumulator leaves the 16-bit range, in whatever order features come and whatever their signs.
+//   |q_C| D_i + E K_i,   D_i: norm of (u_ij - s_i a_j t_ij), |q_C|: norm of the query, both in
+//                        columns; K_i: norm of s_i a_j t_ij; E: norm of q_j - w_j / (a_j W)
+//
+// by the inequality of Cauchy and Schwarz. Scales lie between 1e-6 and 1e6, so that s_i C_i / W is
+// a normal number in float32, and right to 4e-7 of its size; whatever the limits change is part of
+// D_i. D_i, K_i and computed cosines may exceed 1 where a row is unlike all others. C_i is computed
+// for 512 rows at a time in bit planes: bit p of t_ij is a bitmap over rows, and the bitmap of bit
+// p is added with weight 2^(p + r) for each bit r of w_j. Negative values have a bitmap of weight
+// -2^B, and go to a second sum that is subtracted, as do negative values of the query.
+//
+// A list stores b = round(32512 u_ij / M_j), M_j the largest |u_ij| of the feature. The query's
+// value is the 16-bit weight w = round(q M S 128/127), and a row's accumulator adds
+// round(b w / 2^15), which stands for q u S. After all lists it holds S times that part of the
+// cosine, with an error of at most S D_L, D_L the largest norm over rows of (stored - true) in
+// lists, + 1/2 for each rounding of w and 1/2 for each rounding of b w / 2^15. The same inequality
+// bounds every partial sum, so S is chosen such that no accumulator leaves the 16-bit range, in
+// whatever order features come and whatever their signs.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <vector>
 
 #include "vicinal/common/simd.hpp"
 #include "vicinal/common/top_k.hpp"
+#include "vicinal/search/count_kernels.hpp"
 #include "vicinal/search/row_order.hpp"
 #include "vicinal/search/shortlist.hpp"
 
@@ -35,54 +50,47 @@ struct ImpactScale {
   bool usable;  // false where rows are so long that the bound says nothing
 };
 
-inline ImpactScale impact_scale(std::int64_t query_size, std::int64_t longest_row,
-                                double quantization_error) {
-  const auto roundings = static_cast<double>(std::min(query_size, longest_row));
-  const double unit = std::min(32000.0, (32765.0 - roundings) / (1.0 + quantization_error));
+// For a query with `n_lists` features in lists.
+inline ImpactScale impact_scale(std::int64_t n_lists, std::int64_t longest_row, double list_error) {
+  const auto roundings = static_cast<double>(std::min(n_lists, longest_row));
+  const double unit = std::min(32000.0, (32765.0 - roundings) / (1.0 + list_error));
   return {unit, roundings < 16000.0};
 }
 
-// Largest difference of accumulator / S and the cosine of the definition, for rows of at most
-// `longest_row` entries whose |q_C| D_C + D_L is `quantization_error`. The slack covers float64
-// rounding: of the definition, and of what is computed from it here.
-inline double impact_error(std::int64_t query_size, std::int64_t longest_row,
-                           double quantization_error, double unit) {
-  const auto roundings = static_cast<double>(std::min(query_size, longest_row));
-  const double slack = 1e-9 + 4e-16 * static_cast<double>(query_size + longest_row);
-  return quantization_error + roundings / unit + slack;
+// What is left of the error besides |q_C| D_i + E K_i + D_L, for rows of at most `longest_row`
+// entries: the roundings of lists, float32 in the sums, float64 in the definition and here.
+inline double impact_error(std::int64_t n_lists, std::int64_t query_size, std::int64_t longest_row,
+                           double unit) {
+  const auto roundings = static_cast<double>(std::min(n_lists, longest_row));
+  return roundings / unit + 2e-6 + 4e-16 * static_cast<double>(query_size + longest_row);
 }
 
-inline std::int16_t impact_weight(double query_value, double peak, double unit) {
+inline std::int16_t list_weight(double query_value, double peak, double unit) {
   return static_cast<std::int16_t>(std::lrint(query_value * peak * unit * (128.0 / 127.0)));
 }
 
-inline std::int8_t impact_byte(double row_value, double peak) {
-  return static_cast<std::int8_t>(std::lrint(row_value * 127.0 / peak));
+inline constexpr double list_units = 127.0 * 256.0;
+
+inline std::int16_t list_payload(double row_value, double peak) {
+  return static_cast<std::int16_t>(std::lrint(row_value * list_units / peak));
 }
 
-inline std::int16_t impact_of(std::int8_t byte, std::int16_t weight) {
-  return static_cast<std::int16_t>((static_cast<std::int32_t>(byte) * weight + 64) >> 7);
-}
-
-// The same for an entry of a list, in units of 1/256 of a byte.
-inline std::int16_t fine_byte(double row_value, double peak) {
-  return static_cast<std::int16_t>(std::lrint(row_value * (127.0 * 256.0) / peak));
-}
-
-inline std::int16_t fine_impact_of(std::int16_t fine, std::int16_t weight) {
-  return static_cast<std::int16_t>((static_cast<std::int32_t>(fine) * weight + (1 << 14)) >> 15);
+inline std::int16_t list_impact(std::int16_t payload, std::int16_t weight) {
+  return static_cast<std::int16_t>((static_cast<std::int32_t>(payload) * weight + (1 << 14)) >> 15);
 }
 
 // The smallest cosine with which a row whose norm lies between `low` and `high` could be as near as
 // `worst_key`. In the Euclidean case |q|^2 + |x|^2 - 2 |q| |x| cos <= worst, solved for cos: its
 // right-hand side falls, then rises with |x|, with the least value at |x| = sqrt(|q|^2 - worst).
+// The margin covers the rounding of `n_terms` squares added up.
 inline double least_cosine(Metric metric, double worst_key, double query_norm, double low,
-                           double high) {
+                           double high, std::int64_t n_terms) {
   if (metric == Metric::cosine) return -worst_key;
   if (metric == Metric::dot) return -worst_key / (query_norm * (worst_key < 0.0 ? high : low));
   const double gap = query_norm * query_norm - worst_key;
   const double x = gap > 0.0 ? std::clamp(std::sqrt(gap), low, high) : low;
-  const double rounding = 1e-12 * (2.0 + query_norm / low + high / query_norm);
+  const double rounding =
+      (1e-12 + 1e-15 * static_cast<double>(n_terms)) * (2.0 + query_norm / low + high / query_norm);
   return (gap / x + x) / (2.0 * query_norm) - rounding;
 }
 
@@ -99,60 +107,168 @@ inline KeyRange impact_keys(Metric metric, double cosine, double error, double q
           sum - 2.0 * (cosine - error) * size + margin};
 }
 
-// Loops of ImpactIndex over a group of 512 rows: add whole columns, select sums that reach a
-// threshold.
+inline constexpr std::int64_t bitmap_bytes = Blocks::group / 8;
 
-struct ImpactColumn {
-  std::int64_t offset;  // from the first column of the same rows
-  std::int16_t weight;
+// Bitmaps to be added for one query, each with a power of two as its weight.
+class PlaneSum {
+ public:
+  static constexpr std::size_t most_planes = 15;  // sums stay below 2^15
+
+  // Add a bitmap with weight 2^position.
+  void add(std::uint32_t bitmap, std::size_t position) {
+    terms_.push_back({static_cast<std::uint32_t>(position), bitmap});
+    total_ += std::int64_t{1} << position;
+  }
+
+  // After the last bitmap: order them by weight.
+  void finish() {
+    starts_.fill(0);
+    for (const Term& term : terms_) ++starts_[term.position + 1];
+    for (std::size_t p = 1; p < starts_.size(); ++p) starts_[p] += starts_[p - 1];
+    offsets_.resize(terms_.size());
+    auto next = starts_;
+    for (const Term& term : terms_)
+      offsets_[next[term.position]++] = term.bitmap * static_cast<std::uint32_t>(bitmap_bytes);
+    terms_ = {};
+    while ((total_ >> n_planes_) > 0) ++n_planes_;
+  }
+
+  bool empty() const { return total_ == 0; }
+  std::size_t size() const { return offsets_.size(); }
+  std::int64_t total() const { return total_; }       // the largest possible sum
+  std::size_t n_planes() const { return n_planes_; }  // bits of that sum
+
+  // Where the bitmaps of weight 2^position lie, in bytes from the first of a group.
+  const std::uint32_t* begin(std::size_t position) const {
+    return offsets_.data() + starts_[position];
+  }
+  std::size_t count(std::size_t position) const {
+    return starts_[position + 1] - starts_[position];
+  }
+
+ private:
+  struct Term {
+    std::uint32_t position, bitmap;
+  };
+
+  std::vector<Term> terms_;
+  std::vector<std::uint32_t> offsets_;
+  std::array<std::uint32_t, most_planes + 1> starts_{};
+  std::int64_t total_ = 0;
+  std::size_t n_planes_ = 0;
+};
+
+// What turns the integers of a group's rows into cosines.
+struct GroupSums {
+  const std::int16_t* columns;  // of each row, or null
+  const std::int16_t* lists;
+  const float* scales;  // s_i
+  float column_unit, list_unit;
 };
 
 struct ImpactKernels {
-  // Add columns to the sums of a group; `group` points to its rows in the first column.
-  void (*add)(std::int16_t* sums, const ImpactColumn* columns, std::size_t n_columns,
-              const std::int8_t* group);
-  // Write the rows whose sum is at least `threshold` and return their number; `take` also sets all
-  // sums to zero.
-  std::size_t (*find)(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
-                      Candidate* out);
-  std::size_t (*take)(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
-                      Candidate* out);
-  // As `take`, for rows whose sum reaches `threshold` or their own `row_thresholds[i]`.
-  std::size_t (*take_rows)(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
-                           const std::int16_t* row_thresholds, Candidate* out);
+  // Write the sums of bitmaps for 512 rows; `group` is the first bitmap of the group.
+  void (*add_planes)(const PlaneSum& sum, const std::uint8_t* group, std::int16_t* sums);
+  // Write columns[i] scales[i] column_unit + lists[i] list_unit, in float32, for 512 rows.
+  void (*cosines)(const GroupSums& sums, float* out);
+  // Write the rows of a group with at least this cosine and return their number.
+  std::size_t (*find)(const float* cosines, float least, std::int32_t* out);
+  // Write those of 512 rows whose accumulator reaches `least` and return their number.
+  std::size_t (*reach)(const std::int16_t* sums, std::int16_t least, std::int32_t* out);
 };
+
+namespace plane_detail {
+
+// Bit planes while bitmaps are being added: the number that they spell, in units of the current
+// weight, for each row. After all bitmaps of one weight its lowest bit is final.
+template <class Word>
+struct PlaneAdder {
+  std::array<Word, PlaneSum::most_planes + 1> planes{};
+  std::int64_t most = 0;  // the largest value that the planes can have
+
+  // Room for n more bitmaps; the number of planes that a carry can reach.
+  std::size_t make_room(std::size_t n) {
+    most += static_cast<std::int64_t>(n);
+    return std::bit_width(static_cast<std::uint64_t>(most));
+  }
+
+  // Return the lowest plane and go on to the next weight.
+  Word take_lowest() {
+    const Word lowest = planes[0];
+    for (std::size_t p = 0; p + 1 < planes.size(); ++p) planes[p] = planes[p + 1];
+    most >>= 1;
+    return lowest;
+  }
+};
+
+// Two bitmaps at a time: a full adder, and its carry through the upper planes.
+template <class Word, class Load>
+inline void add_bitmaps(PlaneAdder<Word>& adder, const std::uint32_t* offsets, std::size_t count,
+                        const Load& load) {
+  const std::size_t height = adder.make_room(count);
+  for (std::size_t b = 0; b < count; b += 2) {
+    const Word x = load(offsets[b]), y = b + 1 < count ? load(offsets[b + 1]) : Word{};
+    const Word differ = adder.planes[0] ^ x;
+    Word carry = (adder.planes[0] & x) | (differ & y);
+    adder.planes[0] = differ ^ y;
+    for (std::size_t p = 1; p < height; ++p) {
+      const Word old = adder.planes[p];
+      adder.planes[p] = old ^ carry;
+      carry = old & carry;
+    }
+  }
+}
+
+inline void cosines(const GroupSums& sums, float* VICINAL_RESTRICT out) {
+  if (sums.columns == nullptr) {
+    for (std::int64_t i = 0; i < Blocks::group; ++i)
+      out[i] = static_cast<float>(sums.lists[i]) * sums.list_unit;
+    return;
+  }
+  for (std::int64_t i = 0; i < Blocks::group; ++i)
+    out[i] = static_cast<float>(sums.columns[i]) * sums.scales[i] * sums.column_unit +
+             static_cast<float>(sums.lists[i]) * sums.list_unit;
+}
+
+}  // namespace plane_detail
 
 namespace plain {
 
-inline void add_columns(std::int16_t* sums, const ImpactColumn* columns, std::size_t n_columns,
-                        const std::int8_t* group) {
-  for (std::size_t c = 0; c < n_columns; ++c) {
-    const std::int8_t* bytes = group + columns[c].offset;
-    const std::int16_t weight = columns[c].weight;
-    for (std::int64_t i = 0; i < Blocks::group; ++i)
-      sums[i] = static_cast<std::int16_t>(sums[i] + impact_of(bytes[i], weight));
+// 64 rows at a time.
+inline void add_planes(const PlaneSum& sum, const std::uint8_t* group, std::int16_t* sums) {
+  for (std::int64_t word = 0; word < bitmap_bytes; word += 8) {
+    plane_detail::PlaneAdder<std::uint64_t> adder;
+    const auto load = [&](std::uint32_t offset) {
+      std::uint64_t bits;
+      std::memcpy(&bits, group + offset + word, 8);
+      return bits;
+    };
+    std::int16_t* const out = sums + 8 * word;
+    std::fill_n(out, 64, std::int16_t{0});
+    for (std::size_t p = 0; p < sum.n_planes(); ++p) {
+      plane_detail::add_bitmaps(adder, sum.begin(p), sum.count(p), load);
+      const std::uint64_t plane = adder.take_lowest();
+      unsigned char bytes[8];
+      std::memcpy(bytes, &plane, 8);
+      for (int i = 0; i < 64; ++i)
+        out[i] = static_cast<std::int16_t>(out[i] + (((bytes[i / 8] >> (i % 8)) & 1) << p));
+    }
   }
 }
 
-template <bool Clear>
-std::size_t find_sums(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
-                      Candidate* out) {
+inline void cosines(const GroupSums& sums, float* out) { plane_detail::cosines(sums, out); }
+
+inline std::size_t find(const float* cosines, float least, std::int32_t* out) {
   std::size_t count = 0;
-  for (std::int32_t i = 0; i < Blocks::group; ++i) {
-    if (sums[i] >= threshold) out[count++] = {static_cast<std::int32_t>(first) + i, sums[i]};
-    if (Clear) sums[i] = 0;
-  }
+  for (std::int32_t i = 0; i < Blocks::group; ++i)
+    if (cosines[i] >= least) out[count++] = i;
   return count;
 }
 
-inline std::size_t take_rows(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
-                             const std::int16_t* row_thresholds, Candidate* out) {
+inline std::size_t reach(const std::int16_t* sums, std::int16_t least, std::int32_t* out) {
   std::size_t count = 0;
-  for (std::int32_t i = 0; i < Blocks::group; ++i) {
-    if (sums[i] >= std::min<std::int32_t>(threshold, row_thresholds[i]))
-      out[count++] = {static_cast<std::int32_t>(first) + i, sums[i]};
-    sums[i] = 0;
-  }
+  for (std::int32_t i = 0; i < Blocks::group; ++i)
+    if (sums[i] >= least) out[count++] = i;
   return count;
 }
 
@@ -161,61 +277,97 @@ inline std::size_t take_rows(std::int16_t* sums, std::int64_t first, std::int32_
 #if VICINAL_X86
 namespace avx2 {
 
-VICINAL_AVX2 inline void add_columns(std::int16_t* sums, const ImpactColumn* columns,
-                                     std::size_t n_columns, const std::int8_t* group) {
-  for (std::int64_t i = 0; i < Blocks::group; i += 32) {
-    auto* at = reinterpret_cast<__m256i*>(sums + i);
-    __m256i low = _mm256_loadu_si256(at), high = _mm256_loadu_si256(at + 1);
-    for (std::size_t c = 0; c < n_columns; ++c) {
-      const auto* bytes = reinterpret_cast<const __m128i*>(group + columns[c].offset + i);
-      const __m256i weight = _mm256_set1_epi16(columns[c].weight);
-      // With the byte in the upper half of its 16 bits, the rounded product is b w / 128.
-      const __m256i b0 = _mm256_slli_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128(bytes)), 8);
-      const __m256i b1 = _mm256_slli_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128(bytes + 1)), 8);
-      low = _mm256_add_epi16(low, _mm256_mulhrs_epi16(b0, weight));
-      high = _mm256_add_epi16(high, _mm256_mulhrs_epi16(b1, weight));
+// 256 rows at a time.
+VICINAL_AVX2 inline void add_planes(const PlaneSum& sum, const std::uint8_t* group,
+                                    std::int16_t* sums) {
+  const __m256i each_bit = _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048,
+                                             4096, 8192, 16384, static_cast<short>(32768));
+  for (std::int64_t half = 0; half < bitmap_bytes; half += 32) {
+    __m256i planes[PlaneSum::most_planes + 1];
+    for (auto& plane : planes) plane = _mm256_setzero_si256();
+    std::int16_t* const out = sums + 8 * half;
+    std::fill_n(out, 256, std::int16_t{0});
+    std::uint64_t most = 0;
+    for (std::size_t p = 0; p < sum.n_planes(); ++p) {
+      const std::uint32_t* const offsets = sum.begin(p);
+      const std::size_t count = sum.count(p);
+      most += count;
+      const auto height = static_cast<std::size_t>(std::bit_width(most));
+      const auto load = [&](std::size_t b) VICINAL_AVX2 {
+        return b < count
+                   ? _mm256_loadu_si256(reinterpret_cast<const __m256i*>(group + offsets[b] + half))
+                   : _mm256_setzero_si256();
+      };
+      for (std::size_t b = 0; b < count; b += 4) {
+        const Pair p0 = full_add(planes[0], load(b), load(b + 1));
+        const Pair p1 = full_add(p0.sum, load(b + 2), load(b + 3));
+        const Pair q = full_add(planes[1], p0.carry, p1.carry);
+        planes[0] = p1.sum;
+        planes[1] = q.sum;
+        __m256i carry = q.carry;
+        for (std::size_t i = 2; i < height; ++i) {
+          const __m256i old = planes[i];
+          planes[i] = _mm256_xor_si256(old, carry);
+          carry = _mm256_and_si256(old, carry);
+        }
+      }
+      std::uint16_t lowest[16];
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(lowest), planes[0]);
+      const __m256i weight = _mm256_set1_epi16(static_cast<short>(1 << p));
+      for (int part = 0; part < 16; ++part) {
+        auto* at = reinterpret_cast<__m256i*>(out + 16 * part);
+        const __m256i bits =
+            _mm256_and_si256(_mm256_set1_epi16(static_cast<short>(lowest[part])), each_bit);
+        const __m256i set = _mm256_cmpeq_epi16(bits, each_bit);
+        _mm256_storeu_si256(
+            at, _mm256_add_epi16(_mm256_loadu_si256(at), _mm256_and_si256(set, weight)));
+      }
+      for (std::size_t i = 0; i < PlaneSum::most_planes; ++i) planes[i] = planes[i + 1];
+      most >>= 1;
     }
-    _mm256_storeu_si256(at, low);
-    _mm256_storeu_si256(at + 1, high);
   }
 }
 
-template <bool Clear>
-VICINAL_AVX2 std::size_t find_sums(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
-                                   Candidate* out) {
+VICINAL_AVX2 inline __m256 floats(const std::int16_t* at) {
+  return _mm256_cvtepi32_ps(
+      _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at))));
+}
+
+VICINAL_AVX2 inline void cosines(const GroupSums& sums, float* out) {
+  const __m256 list_unit = _mm256_set1_ps(sums.list_unit);
+  const __m256 column_unit = _mm256_set1_ps(sums.column_unit);
+  for (std::int64_t i = 0; i < Blocks::group; i += 8) {
+    __m256 total = _mm256_mul_ps(floats(sums.lists + i), list_unit);
+    if (sums.columns != nullptr) {
+      const __m256 scaled =
+          _mm256_mul_ps(floats(sums.columns + i), _mm256_loadu_ps(sums.scales + i));
+      total = _mm256_add_ps(total, _mm256_mul_ps(scaled, column_unit));
+    }
+    _mm256_storeu_ps(out + i, total);
+  }
+}
+
+VICINAL_AVX2 inline std::size_t find(const float* cosines, float least, std::int32_t* out) {
   std::size_t count = 0;
-  const __m256i below = _mm256_set1_epi16(static_cast<short>(threshold - 1));
-  for (std::int32_t i = 0; i < Blocks::group; i += 16) {
-    auto* at = reinterpret_cast<__m256i*>(sums + i);
-    const __m256i values = _mm256_loadu_si256(at);
-    if (_mm256_testz_si256(values, values) && threshold > 0) continue;
-    const auto pass =
-        static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi16(values, below)));
-    for (int j = 0; pass != 0 && j < 16; ++j)
-      if ((pass >> (2 * j)) & 1)
-        out[count++] = {static_cast<std::int32_t>(first) + i + j, sums[i + j]};
-    if (Clear) _mm256_storeu_si256(at, _mm256_setzero_si256());
+  const __m256 bound = _mm256_set1_ps(least);
+  for (std::int32_t i = 0; i < Blocks::group; i += 8) {
+    auto pass = static_cast<std::uint32_t>(
+        _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(cosines + i), bound, _CMP_GE_OQ)));
+    for (; pass != 0; pass &= pass - 1) out[count++] = i + std::countr_zero(pass);
   }
   return count;
 }
 
-VICINAL_AVX2 inline std::size_t take_rows(std::int16_t* sums, std::int64_t first,
-                                          std::int32_t threshold,
-                                          const std::int16_t* row_thresholds, Candidate* out) {
+VICINAL_AVX2 inline std::size_t reach(const std::int16_t* sums, std::int16_t least,
+                                      std::int32_t* out) {
   std::size_t count = 0;
-  const __m256i most = _mm256_set1_epi16(static_cast<short>(threshold));
+  const __m256i bound = _mm256_set1_epi16(least);
   for (std::int32_t i = 0; i < Blocks::group; i += 16) {
-    auto* at = reinterpret_cast<__m256i*>(sums + i);
-    const __m256i values = _mm256_loadu_si256(at);
-    const __m256i least = _mm256_min_epi16(
-        most, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row_thresholds + i)));
+    const __m256i values = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums + i));
     const auto fail =
-        static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi16(least, values)));
-    for (std::uint32_t pass = ~fail & 0x55555555u; pass != 0; pass &= pass - 1) {
-      const int j = std::countr_zero(pass) / 2;
-      out[count++] = {static_cast<std::int32_t>(first) + i + j, sums[i + j]};
-    }
-    _mm256_storeu_si256(at, _mm256_setzero_si256());
+        static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi16(bound, values)));
+    for (std::uint32_t pass = ~fail & 0x55555555u; pass != 0; pass &= pass - 1)
+      out[count++] = i + std::countr_zero(pass) / 2;
   }
   return count;
 }
@@ -224,71 +376,124 @@ VICINAL_AVX2 inline std::size_t take_rows(std::int16_t* sums, std::int64_t first
 
 namespace avx512 {
 
-// Add sums of even and of odd rows to those of 64 rows.
-VICINAL_AVX512 inline void add_in_order(std::int16_t* sums, __m512i even, __m512i odd) {
-  const __m512i low = _mm512_unpacklo_epi16(even, odd), high = _mm512_unpackhi_epi16(even, odd);
-  const __m512i from_low = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
-  const __m512i from_high = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
-  const __m512i first = _mm512_permutex2var_epi64(low, from_low, high);
-  const __m512i second = _mm512_permutex2var_epi64(low, from_high, high);
-  _mm512_storeu_si512(sums, _mm512_add_epi16(_mm512_loadu_si512(sums), first));
-  _mm512_storeu_si512(sums + 32, _mm512_add_epi16(_mm512_loadu_si512(sums + 32), second));
+// Add bitmaps of one weight to planes of which a carry reaches `Height`, and return the lowest;
+// the others move down.
+template <int Height>
+VICINAL_AVX512 inline __m512i add_weight(__m512i* planes, const std::uint32_t* offsets,
+                                         std::size_t count, const std::uint8_t* group) {
+  __m512i plane[Height];
+  for (int p = 0; p < Height; ++p) plane[p] = planes[p];
+  std::size_t b = 0;
+  for (; b + 8 <= count; b += 8) {
+    __m512i words[8];
+    VICINAL_UNROLL
+    for (int i = 0; i < 8; ++i) words[i] = _mm512_loadu_si512(group + offsets[b + i]);
+    const Pair p0 = full_add(plane[0], words[0], words[1]);
+    const Pair p1 = full_add(p0.sum, words[2], words[3]);
+    const Pair p2 = full_add(p1.sum, words[4], words[5]);
+    const Pair p3 = full_add(p2.sum, words[6], words[7]);
+    const Pair q0 = full_add(plane[1], p0.carry, p1.carry);
+    const Pair q1 = full_add(q0.sum, p2.carry, p3.carry);
+    const Pair r = full_add(plane[2], q0.carry, q1.carry);
+    plane[0] = p3.sum;
+    plane[1] = q1.sum;
+    plane[2] = r.sum;
+    __m512i carry = r.carry;
+    VICINAL_UNROLL
+    for (int p = 3; p < Height; ++p) {
+      const __m512i old = plane[p];
+      plane[p] = _mm512_xor_si512(old, carry);
+      carry = _mm512_and_si512(old, carry);
+    }
+  }
+  for (; b < count; b += 2) {
+    const __m512i second =
+        b + 1 < count ? _mm512_loadu_si512(group + offsets[b + 1]) : _mm512_setzero_si512();
+    const Pair sum = full_add(plane[0], _mm512_loadu_si512(group + offsets[b]), second);
+    plane[0] = sum.sum;
+    __m512i carry = sum.carry;
+    VICINAL_UNROLL
+    for (int p = 1; p < Height; ++p) {
+      const __m512i old = plane[p];
+      plane[p] = _mm512_xor_si512(old, carry);
+      carry = _mm512_and_si512(old, carry);
+    }
+  }
+  for (int p = 1; p < Height; ++p) planes[p - 1] = plane[p];
+  planes[Height - 1] = _mm512_setzero_si512();
+  return plane[0];
 }
 
-// One load gives the bytes of even and odd rows, each in the upper half of 16 bits. Their sums are
-// interleaved into row order only once, after the last column.
-VICINAL_AVX512 inline void add_columns(std::int16_t* sums, const ImpactColumn* columns,
-                                       std::size_t n_columns, const std::int8_t* group) {
-  const __m512i upper = _mm512_set1_epi16(static_cast<short>(0xFF00));
-  for (std::int64_t i = 0; i < Blocks::group; i += 128) {
-    __m512i even[2], odd[2];
-    for (int j = 0; j < 2; ++j) even[j] = odd[j] = _mm512_setzero_si512();
-    for (std::size_t c = 0; c < n_columns; ++c) {
-      const std::int8_t* bytes = group + columns[c].offset + i;
-      const __m512i weight = _mm512_set1_epi16(columns[c].weight);
+VICINAL_AVX512 inline void add_planes(const PlaneSum& sum, const std::uint8_t* group,
+                                      std::int16_t* sums) {
+  __m512i planes[PlaneSum::most_planes + 1];
+  for (auto& plane : planes) plane = _mm512_setzero_si512();
+  alignas(64) std::uint32_t bits[PlaneSum::most_planes][16];
+  std::uint64_t most = 0;
+  for (std::size_t p = 0; p < sum.n_planes(); ++p) {
+    const std::uint32_t* const offsets = sum.begin(p);
+    const std::size_t count = sum.count(p);
+    most += count;
+    const int height = std::bit_width(most);
+    const __m512i lowest = height <= 4    ? add_weight<4>(planes, offsets, count, group)
+                           : height <= 6  ? add_weight<6>(planes, offsets, count, group)
+                           : height <= 8  ? add_weight<8>(planes, offsets, count, group)
+                           : height <= 10 ? add_weight<10>(planes, offsets, count, group)
+                                          : add_weight<15>(planes, offsets, count, group);
+    _mm512_store_si512(bits[p], lowest);
+    most >>= 1;
+  }
+  for (int half = 0; half < 16; half += 8) {
+    __m512i out[8];
+    for (auto& each : out) each = _mm512_setzero_si512();
+    for (std::size_t p = 0; p < sum.n_planes(); ++p) {
+      const __m512i weight = _mm512_set1_epi16(static_cast<short>(1 << p));
       VICINAL_UNROLL
-      for (int j = 0; j < 2; ++j) {
-        const __m512i b = _mm512_loadu_si512(bytes + 64 * j);
-        const __m512i low = _mm512_slli_epi16(b, 8), high = _mm512_and_si512(b, upper);
-        even[j] = _mm512_add_epi16(even[j], _mm512_mulhrs_epi16(low, weight));
-        odd[j] = _mm512_add_epi16(odd[j], _mm512_mulhrs_epi16(high, weight));
-      }
+      for (int i = 0; i < 8; ++i)
+        out[i] = _mm512_mask_add_epi16(out[i], bits[p][half + i], out[i], weight);
     }
-    for (int j = 0; j < 2; ++j) add_in_order(sums + i + 64 * j, even[j], odd[j]);
+    VICINAL_UNROLL
+    for (int i = 0; i < 8; ++i) _mm512_storeu_si512(sums + 32 * (half + i), out[i]);
   }
 }
 
-template <bool Clear>
-VICINAL_AVX512 std::size_t find_sums(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
-                                     Candidate* out) {
-  std::size_t count = 0;
-  const __m512i least = _mm512_set1_epi16(static_cast<short>(threshold));
-  for (std::int32_t i = 0; i < Blocks::group; i += 32) {
-    const __m512i values = _mm512_loadu_si512(sums + i);
-    std::uint32_t pass = _mm512_cmpge_epi16_mask(values, least);
-    for (; pass != 0; pass &= pass - 1) {
-      const int j = std::countr_zero(pass);
-      out[count++] = {static_cast<std::int32_t>(first) + i + j, sums[i + j]};
+// The zeroing forms, because compilers warn of what the others leave undefined.
+VICINAL_AVX512 inline __m512 floats(const std::int16_t* at) {
+  const __m256i values = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+  return _mm512_maskz_cvtepi32_ps(0xFFFF, _mm512_maskz_cvtepi16_epi32(0xFFFF, values));
+}
+
+VICINAL_AVX512 inline void cosines(const GroupSums& sums, float* out) {
+  const __m512 list_unit = _mm512_set1_ps(sums.list_unit);
+  const __m512 column_unit = _mm512_set1_ps(sums.column_unit);
+  for (std::int64_t i = 0; i < Blocks::group; i += 16) {
+    __m512 total = _mm512_mul_ps(floats(sums.lists + i), list_unit);
+    if (sums.columns != nullptr) {
+      const __m512 scaled =
+          _mm512_mul_ps(floats(sums.columns + i), _mm512_loadu_ps(sums.scales + i));
+      total = _mm512_add_ps(total, _mm512_mul_ps(scaled, column_unit));
     }
-    if (Clear) _mm512_storeu_si512(sums + i, _mm512_setzero_si512());
+    _mm512_storeu_ps(out + i, total);
+  }
+}
+
+VICINAL_AVX512 inline std::size_t find(const float* cosines, float least, std::int32_t* out) {
+  std::size_t count = 0;
+  const __m512 bound = _mm512_set1_ps(least);
+  for (std::int32_t i = 0; i < Blocks::group; i += 16) {
+    std::uint32_t pass = _mm512_cmp_ps_mask(_mm512_loadu_ps(cosines + i), bound, _CMP_GE_OQ);
+    for (; pass != 0; pass &= pass - 1) out[count++] = i + std::countr_zero(pass);
   }
   return count;
 }
 
-VICINAL_AVX512 inline std::size_t take_rows(std::int16_t* sums, std::int64_t first,
-                                            std::int32_t threshold,
-                                            const std::int16_t* row_thresholds, Candidate* out) {
+VICINAL_AVX512 inline std::size_t reach(const std::int16_t* sums, std::int16_t least,
+                                        std::int32_t* out) {
   std::size_t count = 0;
-  const __m512i most = _mm512_set1_epi16(static_cast<short>(threshold));
+  const __m512i bound = _mm512_set1_epi16(least);
   for (std::int32_t i = 0; i < Blocks::group; i += 32) {
-    const __m512i values = _mm512_loadu_si512(sums + i);
-    const __m512i least = _mm512_min_epi16(most, _mm512_loadu_si512(row_thresholds + i));
-    std::uint32_t pass = _mm512_cmpge_epi16_mask(values, least);
-    for (; pass != 0; pass &= pass - 1) {
-      const int j = std::countr_zero(pass);
-      out[count++] = {static_cast<std::int32_t>(first) + i + j, sums[i + j]};
-    }
-    _mm512_storeu_si512(sums + i, _mm512_setzero_si512());
+    std::uint32_t pass = _mm512_cmpge_epi16_mask(_mm512_loadu_si512(sums + i), bound);
+    for (; pass != 0; pass &= pass - 1) out[count++] = i + std::countr_zero(pass);
   }
   return count;
 }
@@ -299,12 +504,10 @@ VICINAL_AVX512 inline std::size_t take_rows(std::int16_t* sums, std::int64_t fir
 inline ImpactKernels impact_kernels([[maybe_unused]] Simd level) {
 #if VICINAL_X86
   if (level == Simd::avx512)
-    return {avx512::add_columns, avx512::find_sums<false>, avx512::find_sums<true>,
-            avx512::take_rows};
-  if (level == Simd::avx2)
-    return {avx2::add_columns, avx2::find_sums<false>, avx2::find_sums<true>, avx2::take_rows};
+    return {avx512::add_planes, avx512::cosines, avx512::find, avx512::reach};
+  if (level == Simd::avx2) return {avx2::add_planes, avx2::cosines, avx2::find, avx2::reach};
 #endif
-  return {plain::add_columns, plain::find_sums<false>, plain::find_sums<true>, plain::take_rows};
+  return {plain::add_planes, plain::cosines, plain::find, plain::reach};
 }
 
 }  // namespace vicinal

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -93,6 +94,15 @@ struct QueryBatch {
     answers.write(query, fresh.best);
   }
 
+  // The same for cosine and dot product, where rows without a common feature have no place.
+  template <class S>
+  void compare_with_sharing(const S& scorer, std::int64_t query) const {
+    QueryState fresh = state(query);
+    for (const std::int32_t id : order.out_of_range) collection.offer(fresh, id);
+    scorer.visit_sharing(fresh.row, [&](std::int32_t id) { collection.offer(fresh, id); });
+    answers.write(query, fresh.best);
+  }
+
   // Of the empty rows, only the first k admissible ones can matter.
   void offer_rows_outside_blocks(QueryState& query) const {
     for (const std::int32_t id : order.out_of_range) collection.offer(query, id);
@@ -112,11 +122,11 @@ struct QueryBatch {
     return std::clamp<std::int64_t>((n + wanted - 1) / wanted, 1, options.batch);
   }
 
-  // Working memory of one thread. Queries in lockstep need a scorer scratch each; others share one.
+  // Working memory of one thread.
   template <class S>
   struct ThreadScratch {
     ScatteredQuery scattered;
-    std::vector<typename S::Scratch> per_query;
+    std::optional<typename S::Scratch> scorer;
   };
 
   // A query on its way through the blocks.
@@ -128,9 +138,6 @@ struct QueryBatch {
   };
 
   template <class S>
-  static constexpr bool in_lockstep = LockstepScorer<S, Value>;
-
-  template <class S>
   std::vector<std::int64_t> search_batch(const S& scorer, std::span<const std::int64_t> chosen,
                                          ThreadScratch<S>& scratch) const {
     std::vector<std::int64_t> uncertain;
@@ -139,17 +146,21 @@ struct QueryBatch {
       QueryState fresh = state(query);
       if (fresh.best.capacity() == 0) continue;
       if (fresh.row.size() == 0 && collection.metric != Metric::euclidean) continue;
+      if (!is_in_range(fresh.squared_norm)) {
+        uncertain.push_back(query);
+        continue;
+      }
       auto plan = scorer.plan(fresh);
-      if (is_in_range(fresh.squared_norm) && plan.usable)
+      if (plan.usable)
         active.push_back({query, std::move(fresh), std::move(plan)});
       else
         uncertain.push_back(query);
     }
     if (active.empty()) return uncertain;
-    visit_blocks(scorer, active, scratch);
-    for (std::size_t i = 0; i < active.size(); ++i) {
-      auto& [query, state, plan] = active[i];
-      if (scorer.finish(collection, plan, state, scratch.per_query[in_lockstep<S> ? i : 0]))
+    if (!scratch.scorer) scratch.scorer.emplace(scorer, scratch.scattered);
+    visit_blocks(scorer, active, *scratch.scorer);
+    for (auto& [query, state, plan] : active) {
+      if (scorer.finish(collection, plan, state, *scratch.scorer))
         answers.write(query, state.best);
       else
         uncertain.push_back(query);
@@ -157,40 +168,20 @@ struct QueryBatch {
     return uncertain;
   }
 
+  // All queries visit a block before any of them moves on, so that it is loaded once per batch.
   template <class S>
   void visit_blocks(const S& scorer, std::vector<ActiveQuery<S>>& active,
-                    ThreadScratch<S>& scratch) const {
-    const std::size_t at_once = in_lockstep<S> ? active.size() : 1;
-    while (scratch.per_query.size() < at_once)
-      scratch.per_query.emplace_back(scorer, scratch.scattered);
-    for (std::size_t i = 0; i < active.size(); ++i) {
-      offer_rows_outside_blocks(active[i].state);
-      scorer.begin_query(active[i].state, scratch.per_query[in_lockstep<S> ? i : 0]);
+                    typename S::Scratch& scratch) const {
+    for (auto& [query, state, plan] : active) {
+      offer_rows_outside_blocks(state);
+      scorer.begin_query(collection, plan, state, scratch);
     }
     const double median_norm = active[active.size() / 2].state.norm;
     for (const std::int64_t block : block_order(scorer.blocks(), median_norm))
-      for (std::size_t i = 0; i < active.size(); i += at_once)
-        scan_block(scorer, block, {active.data() + i, at_once}, scratch.per_query);
-  }
-
-  template <class S>
-  void scan_block(const S& scorer, std::int64_t block, std::span<ActiveQuery<S>> active,
-                  std::vector<typename S::Scratch>& scratch) const {
-    for (std::size_t i = 0; i < active.size(); ++i)
-      scorer.begin_block(block, collection, active[i].plan, active[i].state, scratch[i]);
-    const std::int64_t size = scorer.blocks().size(block);
-    const std::int64_t step = scorer.rows_per_scan();
-    if constexpr (in_lockstep<S>) {
-      for (std::int64_t begin = 0; begin < size; begin += step)
-        for (std::size_t i = 0; i < active.size(); ++i)
-          scorer.fill_window(block, begin, begin + step, scratch[i]);
-      for (std::size_t i = 0; i < active.size(); ++i)
-        scorer.estimate_threshold(block, collection, active[i].plan, active[i].state, scratch[i]);
-    }
-    for (std::int64_t begin = 0; begin < size; begin += step)
-      for (std::size_t i = 0; i < active.size(); ++i)
-        scorer.scan(block, begin, std::min(begin + step, size), collection, active[i].plan,
-                    active[i].state, scratch[i]);
+      for (auto& [query, state, plan] : active) {
+        scorer.begin_block(block, collection, plan, state, scratch);
+        scorer.scan(block, collection, plan, state, scratch);
+      }
   }
 
   QueryState state(std::int64_t query) const {

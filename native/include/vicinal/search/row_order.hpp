@@ -89,27 +89,20 @@ struct Blocks {
     count = (n_rows + rows_per_block - 1) / rows_per_block;
   }
 
+  // Blocks of exactly `rows` rows, a multiple of `group`.
+  static Blocks of_size(std::int64_t n_rows, std::int64_t rows) {
+    Blocks blocks;
+    blocks.n_rows = n_rows;
+    blocks.rows_per_block = rows;
+    blocks.count = (n_rows + rows - 1) / rows;
+    return blocks;
+  }
+
   std::int64_t begin(std::int64_t block) const { return block * rows_per_block; }
   std::int64_t size(std::int64_t block) const {
     return std::min(rows_per_block, n_rows - begin(block));
   }
 };
-
-// Smallest and largest norm of a group of positions.
-struct NormRange {
-  double low;
-  double high;
-};
-
-inline std::vector<NormRange> norm_ranges(const RowOrder& order, std::int64_t rows_per_range) {
-  std::vector<NormRange> ranges;
-  const auto n = static_cast<std::int64_t>(order.ranked.size());
-  for (std::int64_t begin = 0; begin < n; begin += rows_per_range) {
-    const std::int64_t last = std::min(begin + rows_per_range, n) - 1;
-    ranges.push_back({order.norms[order.ranked[begin]], order.norms[order.ranked[last]]});
-  }
-  return ranges;
-}
 
 // A row of a block whose accumulated sum reached a threshold.
 

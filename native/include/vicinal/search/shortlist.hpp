@@ -73,26 +73,28 @@ struct KeyRange {
 
 class Shortlist {
  public:
-  // `scattered` is shared by the lists of one thread and must outlive them.
-  explicit Shortlist(ScatteredQuery& scattered) : scattered_(&scattered) {}
-
   // No row with a larger key can be among the k nearest; infinity while nothing is known.
   double bound() const { return bound_; }
 
   // Start with what the query has found in other rows.
   void reset(const QueryState& query) {
     entries_.clear();
+    next_prune_ = 0;
     bound_ = query.best.worst_key();
   }
 
+  // At least k rows are known to have a key of at most this.
+  void tighten(double bound) { bound_ = std::min(bound_, bound); }
+
   template <class Value>
-  void add(const Collection<Value>& collection, QueryState& query, std::int32_t row,
-           KeyRange range) {
+  void add(const Collection<Value>& collection, QueryState& query, std::int32_t row, KeyRange range,
+           ScatteredQuery& scattered) {
     if (range.low > bound_ || !collection.admits(query, row)) return;
     entries_.push_back({range, row});
-    if (entries_.size() < 2 * query.best.capacity() + spare) return;
-    prune(query.best.capacity());
-    if (entries_.size() >= query.best.capacity() + spare) compare(collection, query);
+    const std::size_t k = query.best.capacity();
+    if (entries_.size() < std::max(next_prune_, k + k / 2)) return;
+    prune(k);
+    if (entries_.size() >= 2 * k + spare) compare(collection, query, scattered);
   }
 
   // Tighten the bound by the entries so far and drop those beyond it.
@@ -104,12 +106,13 @@ class Shortlist {
       bound_ = std::min(bound_, highs_[k - 1]);
     }
     std::erase_if(entries_, [&](const Entry& entry) { return entry.range.low > bound_; });
+    next_prune_ = entries_.size() + k / 2 + few;
   }
 
   // Compare the remaining rows with the query by the exact definition, and empty the list. For
   // cosine and dot product every row on the list shares a feature with the query.
   template <class Value>
-  void compare(const Collection<Value>& collection, QueryState& query) {
+  void compare(const Collection<Value>& collection, QueryState& query, ScatteredQuery& scattered) {
     const std::size_t k = query.best.capacity();
     if (entries_.size() > k)
       std::nth_element(entries_.begin(), entries_.begin() + k, entries_.end(),
@@ -120,7 +123,7 @@ class Shortlist {
       collection.prefetch_entries(entries_[i].row);
     if (collection.metric != Metric::euclidean &&
         collection.rows.n_columns <= ScatteredQuery::most_features)
-      compare_scattered(collection, query);
+      compare_scattered(collection, query, scattered);
     else
       compare_one_by_one(collection, query);
     entries_.clear();
@@ -138,12 +141,13 @@ class Shortlist {
   }
 
   template <class Value>
-  void compare_scattered(const Collection<Value>& collection, QueryState& query) {
+  void compare_scattered(const Collection<Value>& collection, QueryState& query,
+                         ScatteredQuery& scattered) {
     std::array<ScatteredQuery::Comparison<Value>, ScatteredQuery::rows_at_once> some;
     std::size_t count = 0;
     const auto compare_some = [&] {
       for (std::size_t i = count; i < some.size(); ++i) some[i] = {{}, -1, 0.0};
-      scattered_->add(some);
+      scattered.add(some);
       for (const auto& comparison : some)
         if (comparison.id >= 0)
           collection.push(query,
@@ -152,7 +156,7 @@ class Shortlist {
                           comparison.id);
       count = 0;
     };
-    scattered_->load(query.row, collection.rows.n_columns);
+    scattered.load(query.row, collection.rows.n_columns);
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       prefetch_after(i, collection);
       if (entries_[i].range.low > query.best.worst_key()) continue;
@@ -160,7 +164,7 @@ class Shortlist {
       if (count == some.size()) compare_some();
     }
     if (count > 0) compare_some();
-    scattered_->clear(query.row);
+    scattered.clear(query.row);
   }
 
   template <class Value>
@@ -171,7 +175,8 @@ class Shortlist {
       collection.prefetch_entries(entries_[i + entries_ahead].row);
   }
 
-  static constexpr std::size_t spare = 256;  // entries beyond k before the list is pruned
+  static constexpr std::size_t few = 16;     // entries, besides k / 2, before it is pruned again
+  static constexpr std::size_t spare = 256;  // entries beyond 2 k before they are compared
   static constexpr std::size_t offsets_ahead = 16, entries_ahead = 8;  // prefetch distances
 
   struct Entry {
@@ -179,9 +184,9 @@ class Shortlist {
     std::int32_t row;
   };
 
-  ScatteredQuery* scattered_;
   double bound_ = std::numeric_limits<double>::infinity();
   std::vector<Entry> entries_;
+  std::size_t next_prune_ = 0;
   std::vector<double> highs_;
 };
 

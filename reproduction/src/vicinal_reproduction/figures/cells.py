@@ -32,7 +32,7 @@ class Cell:
         Standard deviation over folds, or over seeds if each has a single figure.
     verdict : str
     reason : str
-        Why it is worse, or better by more than a tenth, if it is; empty if no reason is known.
+        Why it is worse or better, if it is; empty if no reason is known.
     """
 
     reported: Reported
@@ -129,8 +129,8 @@ def _cell(
     std = float(pooled.std(ddof=1)) if len(pooled) > 1 else None
     verdict = judge(each.metric, ours, each.value, each.std) if judged else "shown"
     cell = Cell(each, kind, ours, std, verdict)
-    reasons = paper.reasons if verdict == "worse" else paper.better
-    return replace(cell, reason=reason_for(reasons, each)) if cell.needs_reason else cell
+    reasons = {"worse": paper.reasons, "better": paper.better}.get(verdict, ())
+    return replace(cell, reason=reason_for(reasons, each))
 
 
 def _seeds(

@@ -1,4 +1,4 @@
-"""The account of the reproduction, ``docs/reproduction.md``, written from the stored results."""
+"""The account of the reproduction, ``docs/evidence/reproduction.md``, from the stored results."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -27,7 +27,8 @@ stored results (`reproduction/src/vicinal_reproduction/results/`) by
 A cell is **matched** if our figure is within 0.0015 or 3 % of the paper’s (or within the paper’s
 standard deviation, if it is printed), otherwise **better** or **worse**. A better figure does not
 confirm a paper’s figure: it is counted on its own, and every cell that is better by more than 10 %
-has an explanation or is listed as unexplained. *Own* methods are those of this library; *baselines*
+has an explanation or is listed as unexplained. An explanation names an experiment on this page with
+the figure that it gives. *Own* methods are those of this library; *baselines*
 are the methods that the papers compare them with. Cells are “not judged” if neither high nor low
 values are better, if they are run times, or if the table’s notes say so; “no data” means that the
 data is unavailable; “not run” means not run yet. Cross-validated cells are means over three
@@ -157,9 +158,10 @@ def _differing(cells: Sequence[Cell]) -> Iterator[str]:
     """Yield the cells that need an explanation, and the explanations."""
     for verdict, title in (
         ("worse", "Cells that are worse"),
-        ("better", "Cells that are better by more than 10 %"),
+        ("better", "Cells that are better by more than 10 %, or by less and explained"),
     ):
-        listed = [cell for cell in cells if cell.verdict == verdict and cell.needs_reason]
+        differing = [cell for cell in cells if cell.verdict == verdict]
+        listed = [cell for cell in differing if cell.needs_reason or cell.reason]
         if listed:
             without = sum(not cell.reason for cell in listed)
             yield f"\n{title}: {len(listed)}, of which {without} are unexplained.\n"

@@ -94,6 +94,23 @@ _ONE_SETTING = {
 }
 
 
+SPLIT = (
+    "the split, which the paper does not state: with the first 67 % of the rows for training the "
+    "figure is reproduced or lies beyond the paper’s (variant)"
+)
+RANKING, ONE, COVERAGE, PRECISION = METRICS[1:]
+OF_THE_SPLIT = {
+    ("corel16k001", "brknn"): (RANKING, COVERAGE, PRECISION),
+    ("corel16k001", "ml-knn"): (COVERAGE,),
+    ("corel16k002", "brknn"): (RANKING, COVERAGE, PRECISION),
+    ("corel16k002", "ml-knn"): (RANKING, ONE, PRECISION),
+    ("corel16k003", "brknn"): (RANKING, COVERAGE),
+    ("corel16k003", "ml-knn"): (RANKING, ONE, PRECISION),
+    ("ohsumed", "brknn"): (RANKING, COVERAGE),
+}
+"""Cells that are better with random rows, and not with the first rows, for training."""
+
+
 def _few(*names: str) -> dict[str, Method]:
     """Return some of the methods, with settings from the protocol."""
     return {name: _ONE_SETTING[name] for name in names}
@@ -180,9 +197,10 @@ PAPER = Paper(
         ),
         Experiment(
             "wang2018/first-rows",
-            "the first 67 % of the rows for training, as on slashdot, k as printed",
+            "the first 67 % of the rows for training, as on slashdot, k as printed; LAML-kNN with "
+            "2 clusters",
             tuple(FIRST_ROWS),
-            _few("ml-knn", "brknn"),
+            _few("ml-knn", "brknn", "dml-knn", "laml-knn"),
             replace(_SETTLED, settings=FIRST_ROWS),
             seeds=(1,),
             cost=3,
@@ -258,6 +276,11 @@ PAPER = Paper(
             "some number (curves)",
             method="laml-knn",
         ),
+    ),
+    better=tuple(
+        Reason(SPLIT, table="4", data=data, method=method, metric=metric)
+        for (data, method), metrics in OF_THE_SPLIT.items()
+        for metric in metrics
     ),
     checks=(
         Check(

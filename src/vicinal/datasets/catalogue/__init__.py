@@ -28,18 +28,7 @@ def known(name: str) -> bool:
 
 
 def entry(name: str) -> Entry:
-    """Return the entry of a name, or raise an error that suggests similar names.
-
-    Examples
-    --------
-    >>> entry("imdb-f").name, entry("Arts").name
-    ('imdb', 'yahoo-arts')
-    >>> try:
-    ...     entry("corel5")
-    ... except ValueError as error:
-    ...     print(error)
-    name: expected the name of a data set or a file (did you mean corel5k?), got 'corel5'
-    """
+    """Return the entry of a name, or raise an error that suggests similar names."""
     if known(name):
         return ENTRIES.get(name.lower()) or _ALIASES[name.lower()]
     close = get_close_matches(name.lower(), [*ENTRIES, *_ALIASES], n=3)

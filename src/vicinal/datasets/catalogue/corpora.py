@@ -37,30 +37,7 @@ def fitted_words(
     token_pattern: str = r"(?u)\b\w\w+\b",
     source: str = "texts",
 ) -> tuple[Csr, tuple[str, ...]]:
-    r"""Return the words of each text as features, and the words in sorted order.
-
-    Parameters
-    ----------
-    texts : sequence of str
-    fitted : ndarray of row ids or None
-        The rows that words, and for tf-idf their weights, are learned from; None for all.
-    weighting : {"binary", "counts", "tfidf"}
-    min_rows : int
-        Words in fewer of the fitted rows are dropped.
-    token_pattern : str
-        Regular expression of a word; the text is in lower case by then.
-    source : str
-        Name of the texts in error messages.
-
-    Examples
-    --------
-    >>> X, words = fitted_words(["a rose is a rose", "is it"], None, "counts", 1, r"\w+")
-    >>> words
-    ('a', 'is', 'it', 'rose')
-    >>> X.toarray()
-    array([[2., 1., 0., 2.],
-           [0., 1., 1., 0.]])
-    """
+    r"""Return the words of each text as features, and the words in sorted order."""
     check_option("weighting", weighting, WEIGHTINGS)
     plain = "counts" if weighting == "tfidf" else weighting
     options = Words(plain, token_pattern=token_pattern, min_rows=min_rows)
@@ -94,11 +71,7 @@ class Corpus(NamedTuple):
 
 @dataclass(frozen=True)
 class TextRecipe:
-    """A bag of words over what an adapter reads.
-
-    Words that occur in fewer than `min_rows` rows are dropped. If there is a split, words and
-    tf-idf weights are learned from the training rows only.
-    """
+    """A bag of words over what an adapter reads."""
 
     files: tuple[str, ...]
     format: str
@@ -136,15 +109,7 @@ class TextRecipe:
 
 
 def indicator(labels: Sequence[Sequence[int]], n_labels: int) -> Csr:
-    """Return the 0/1 matrix of label sets given as ids; a repeated id counts once.
-
-    Examples
-    --------
-    >>> indicator([[1], [], [0, 1, 1]], 2).toarray()
-    array([[0, 1],
-           [0, 0],
-           [1, 1]], dtype=int32)
-    """
+    """Return the 0/1 matrix of label sets given as ids; a repeated id counts once."""
     sets = [sorted(set(one)) for one in labels]
     indptr = np.concatenate(([0], np.cumsum([len(one) for one in sets]))).astype(np.int32)
     indices = np.array([label for one in sets for label in one], dtype=np.int32)
@@ -153,26 +118,14 @@ def indicator(labels: Sequence[Sequence[int]], n_labels: int) -> Csr:
 
 
 def number(keys: Sequence[Sequence[str]]) -> tuple[list[list[int]], tuple[str, ...]]:
-    """Give numbers to the keys that occur, in sorted order; return the ids and the keys.
-
-    Examples
-    --------
-    >>> number([["b"], ["a", "b"]])
-    ([[1], [0, 1]], ('a', 'b'))
-    """
+    """Give numbers to the keys that occur, in sorted order; return the ids and the keys."""
     names = sorted({key for one in keys for key in one})
     ids = {key: index for index, key in enumerate(names)}
     return [[ids[key] for key in one] for one in keys], tuple(names)
 
 
 def distinct(names: Sequence[str], keys: Sequence[str]) -> tuple[str, ...]:
-    """Return the names; a name shared by several keys is followed by its key in brackets.
-
-    Examples
-    --------
-    >>> distinct(["bank", "tax", "bank"], ["p1", "p2", "p3"])
-    ('bank (p1)', 'tax', 'bank (p3)')
-    """
+    """Return the names; a name shared by several keys is followed by its key in brackets."""
     count = Counter(names)
     return tuple(
         f"{name} ({key})" if count[name] > 1 else name

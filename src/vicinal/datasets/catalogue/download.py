@@ -18,13 +18,7 @@ _BESIDE = ".sha256"
 
 
 def known_checksum(folder: str, file: str) -> str | None:
-    """Return the SHA-256 of a file of the catalogue in hexadecimal, or None if it is unknown.
-
-    Examples
-    --------
-    >>> known_checksum("emotions", "emotions.xml")[:8], known_checksum("mediamill", "x")
-    ('dbce8e6c', None)
-    """
+    """Return the SHA-256 of a file of the catalogue in hexadecimal, or None if it is unknown."""
     return _sums().get(f"{folder}/{file}")
 
 
@@ -35,10 +29,7 @@ def record_checksum(path: Path) -> None:
 
 
 def verify(path: Path, folder: str) -> None:
-    """Raise if the checksum differs from the known or recorded one.
-
-    A file without a known or recorded checksum is accepted.
-    """
+    """Raise if the checksum differs from the known or recorded one."""
     beside = path.with_name(path.name + _BESIDE)
     wanted = known_checksum(folder, path.name)
     if wanted is None and beside.is_file():
@@ -66,11 +57,7 @@ def addresses(entry: Entry, file: str) -> list[str]:
 
 
 def download(entry: Entry, file: str, cache: Path) -> Path:
-    """Fetch a file of `entry` into the cache and return its path.
-
-    A failed download leaves nothing behind. A file with an unknown checksum is accepted, and its
-    checksum is stored next to it.
-    """
+    """Fetch a file of `entry` into the cache and return its path."""
     target = cache / entry.folder
     failures = []
     for address in addresses(entry, file):
@@ -154,10 +141,7 @@ def _pooch() -> Any:
 
 
 def data_folders() -> list[Path]:
-    """Return the folders of ``$VICINAL_DATA``, then the cache of this user.
-
-    Each contains one folder per data set.
-    """
+    """Return the folders of ``$VICINAL_DATA``, then the cache of this user."""
     given = os.environ.get("VICINAL_DATA", "").split(os.pathsep)
     return [Path(folder).expanduser() for folder in given if folder] + [cache_folder()]
 

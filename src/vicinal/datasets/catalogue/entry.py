@@ -42,32 +42,7 @@ class Recipe(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One data set: its facts as returned by :func:`vicinal.datasets.load`, and its recipe.
-
-    Parameters
-    ----------
-    name, folder : str
-        Its name for loading, and the folder that contains its files.
-    n_rows, n_features, n_labels : int
-        Shape; for text data sets, the number of features with default options.
-    cardinality : float
-        Mean number of labels per row, to three decimals.
-    split : (int, int) or None
-        Numbers of training and test rows; None if no split is published.
-    recipe : Recipe
-    source, licence : str
-    aliases : tuple of str
-        Other names, such as those of the papers.
-    notes : tuple of str
-        Peculiarities, and how they are handled.
-    home : str or None
-        Address of the folder from which the files are downloaded, under their own names without the
-        compression extension.
-    archive : str or None
-        Address of a zip archive that holds the files.
-    hint : str
-        How to get the files if neither address is known.
-    """
+    """One data set: its facts as returned by :func:`vicinal.datasets.load`, and its recipe."""
 
     name: str
     folder: str
@@ -87,10 +62,7 @@ class Entry:
 
 
 def stack(parts: tuple[Dataset, ...], train: int = 0, test: int = 1) -> Dataset:
-    """Concatenate the rows of `parts`; `train` and `test` state which parts are which.
-
-    The parts must name the same features and labels in the same order.
-    """
+    """Concatenate the rows of `parts`; `train` and `test` state which parts are which."""
     first = parts[0]
     for part in parts[1:]:
         _check_same(first.feature_names, part.feature_names, "features", part.source)

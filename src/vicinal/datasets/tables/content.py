@@ -29,10 +29,7 @@ Text: TypeAlias = str | list[str]
 
 
 def row_texts(records: Records, columns: Sequence[str]) -> list[Text]:
-    """Return the text of each row, or its tokens if the only column contains lists.
-
-    Of several columns, some may be null in a row, or absent from it; a note says so.
-    """
+    """Return the text of each row, or its tokens if the only column contains lists."""
     if len(columns) == 1:
         (column,) = columns
         found = records.cells(column)
@@ -99,6 +96,7 @@ class Content:
     labels : list of list of str, or None
         The labels of each row; None if they were not requested.
     row_names : tuple of str or None
+        Names of the rows, if there are any.
     reading : Reading
         How the columns were read.
     lines : sequence of int
@@ -262,20 +260,7 @@ HEAD_ROWS = 10_000
 
 @dataclass(frozen=True)
 class TableBlocks:
-    """A table that is read in blocks, as often as it is iterated over.
-
-    Parameters
-    ----------
-    file : TableFile
-    options : TableOptions
-    reading : Reading
-    labelled : bool
-    block_rows : int
-    row_names : str or None
-        Column of the row names.
-    label_names : tuple of str
-        All labels of the table, sorted, or in the order of their columns; empty if not `labelled`.
-    """
+    """A table that is read in blocks, as often as it is iterated over."""
 
     file: TableFile
     options: TableOptions
@@ -314,35 +299,9 @@ def table_blocks(
 ) -> Iterator[TableBlocks]:
     r"""Open a table to read it in blocks of rows.
 
-    Parameters
-    ----------
-    path : path
-        As for :func:`~vicinal.datasets.tables.content.read_content`. Standard input is copied to a
-        temporary file, because a table is read more than once.
-    options : TableOptions
-    known : Reading
-        How the table that a model was trained on was read.
-    labelled : bool
-        Whether the labels are wanted; a pass of its own then finds which there are.
-    block_rows : int
-
-    Notes
-    -----
     The rows are those of ``read_content``, however they are divided; there is no limit on how many
     come. Where the model does not say what separates labels, the first :data:`HEAD_ROWS` rows tell.
     Memory: one block, and the names of the labels.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "notes.csv"
-    ...     _ = path.write_text("text,tags\nbuy milk,home|shop\nsleep,home\nrun,\n")
-    ...     how = Reading(text=("text",), labels="tags", separator="|")
-    ...     with table_blocks(path, TableOptions(), how, labelled=True, block_rows=2) as blocks:
-    ...         blocks.label_names, [block.X for block in blocks]
-    (('home', 'shop'), [['buy milk', 'sleep'], ['run']])
     """
     with table_file(path) as file:
         wanted = wanted_columns(options, known)

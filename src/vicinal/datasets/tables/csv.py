@@ -25,13 +25,7 @@ SAMPLED_LINES = 20 * _SAMPLE
 
 
 def shown(separator: str) -> str:
-    r"""Return a separator as it is shown in messages.
-
-    Examples
-    --------
-    >>> shown(";"), shown("\t")
-    ("';'", 'tab')
-    """
+    r"""Return a separator as it is shown in messages."""
     return SHOWN.get(separator, repr(separator))
 
 
@@ -42,22 +36,6 @@ def detect_delimiter(
 
     The usual delimiter is kept if it gives at least two columns in all rows, and no other delimiter
     finds more of the wanted columns; otherwise the delimiter of the widest table is chosen.
-
-    Parameters
-    ----------
-    content : str
-    usual : str
-        The delimiter of the file's extension, or of an earlier file of the same kind.
-    wanted : sequence of str
-        Columns that the caller has named.
-    quoting : bool
-    path : path
-
-    Examples
-    --------
-    >>> text = "text;tags\nred, round;a,b\nblue, square;c\n"
-    >>> detect_delimiter(text, ",", [], quoting=True, path="x.csv")
-    ';'
     """
     ranked = [usual, *(each for each in CANDIDATES if each != usual)]
     fits = {each: _fit(content, each, wanted, quoting) for each in ranked}
@@ -119,22 +97,7 @@ def csv_blocks(
     usual: str,
     block_rows: int,
 ) -> Iterator[Records]:
-    """Yield the rows of a CSV file, some at a time, by column.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        Lines with their ends; an empty first line does no harm.
-    path : path
-    options : TableOptions
-    wanted : sequence of str
-        Columns that the file must have; they help to detect the delimiter.
-    known : Reading or None
-        How an earlier file of the same kind was read.
-    usual : str
-        The delimiter to prefer: that of the extension or of an earlier file of the same kind.
-    block_rows : int
-    """
+    """Yield the rows of a CSV file, some at a time, by column."""
     remaining = iter(lines)
     head = "".join(itertools.islice(remaining, SAMPLED_LINES))
     hint = _EXCEL_HINT.match(head)  # Excel's own way of telling the delimiter
@@ -199,10 +162,7 @@ def _delimiter(head: str, path: FilePath, options: TableOptions, usual: str) -> 
 
 
 def _known_names(head: str, known: Reading, delimiter: str) -> tuple[tuple[str, ...], str] | None:
-    """Return the names of the columns of a file like an earlier one without a header.
-
-    The file may have a header all the same, or lack the labels.
-    """
+    """Return the names of the columns of a file like an earlier one without a header."""
     sign = known.delimiter or delimiter
     cells = _first_cells(head, sign)
     if tuple(cell.strip() for cell in cells) == known.columns:
@@ -358,27 +318,7 @@ class Decoded(NamedTuple):
 def decode_table(
     data: bytes, path: FilePath, encoding: str | None, fallback: str | None = None
 ) -> Decoded:
-    """Return bytes as text.
-
-    Parameters
-    ----------
-    data : bytes
-    path : path
-        For error messages.
-    encoding : str or None
-        The encoding; None to detect it: by a byte order mark, as UTF-16 without one (every other
-        byte of most characters is 0), as UTF-8 if the bytes are valid, otherwise `fallback`, or
-        the most likely one.
-    fallback : str or None
-        Encoding of an earlier file of the same kind, or None.
-
-    Examples
-    --------
-    >>> decode_table("Größe".encode("cp1252"), "x.csv", None)
-    Decoded(text='Größe', encoding='cp1252')
-    >>> decode_table("Größe".encode("utf-16"), "x.csv", None).encoding
-    'utf-16'
-    """
+    """Return bytes as text."""
     found = find_encoding(lambda: [data], path, encoding, fallback)
     return Decoded(data.decode(found).removeprefix("\ufeff"), found)
 
@@ -389,15 +329,7 @@ def find_encoding(
     encoding: str | None,
     fallback: str | None = None,
 ) -> str:
-    """Return the encoding of bytes that come in chunks, all of which are valid in it.
-
-    Parameters
-    ----------
-    chunks : callable
-        Returns the bytes from the start; called again where they are not UTF-8.
-    path, encoding, fallback
-        As for :func:`decode_table`.
-    """
+    """Return the encoding of bytes that come in chunks, all of which are valid in it."""
     if encoding is None:
         head = next(iter(chunks()), b"")
         marked = next((name for mark, name in MARKS if head.startswith(mark)), None)

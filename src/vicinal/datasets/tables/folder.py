@@ -24,26 +24,7 @@ def is_folder(path: FilePath) -> bool:
 
 
 def folder_records(path: FilePath, options: TableOptions, *, labelled: bool) -> Records:
-    r"""Return the documents of a folder as a table, in the order of their names.
-
-    Parameters
-    ----------
-    path : path
-    options : TableOptions
-        The encoding, and ``max_bytes`` for all documents together.
-    labelled : bool
-        Whether to leave out documents without a file of labels.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "a.txt").write_text("A castle")
-    ...     _ = (Path(folder) / "a.tsv").write_text("<http://example.org/1>\tcastles\n")
-    ...     found = folder_records(folder, TableOptions(), labelled=True)
-    >>> found.columns
-    {'document': ['a'], 'text': ['A castle'], 'labels': [['http://example.org/1']]}
-    """
+    r"""Return the documents of a folder as a table, in the order of their names."""
     documents = {_stem(each): each for each in _files(path, ".txt")}
     if not documents:
         expected = "documents NAME.txt, with labels in NAME.tsv or NAME.key"

@@ -18,13 +18,7 @@ _COMMA_NUMBER = re.compile(r"\s*[+-]?\d+,\d+\s*")
 
 
 def number_of(cell: object, decimal: str = ".") -> float | None:
-    """Return the number in a cell; None if it is not a number, NaN if the cell is empty.
-
-    Examples
-    --------
-    >>> number_of("3,5", ","), number_of("3.5"), number_of("red"), number_of(True)
-    (3.5, 3.5, None, 1.0)
-    """
+    """Return the number in a cell; None if it is not a number, NaN if the cell is empty."""
     if cell is None:
         return math.nan
     if isinstance(cell, bool | int | float):
@@ -45,13 +39,7 @@ def number_of(cell: object, decimal: str = ".") -> float | None:
 
 
 def decimal_sign(columns: Sequence[Sequence[object]], delimiter: str | None) -> str:
-    """Return the decimal sign: a comma if it is not the delimiter and most numbers contain it.
-
-    Examples
-    --------
-    >>> decimal_sign([["3,5", "4"], ["red"]], ";"), decimal_sign([["3.5"]], ";")
-    (',', '.')
-    """
+    """Return the decimal sign: a comma if it is not the delimiter and most numbers contain it."""
     if delimiter in (None, ","):
         return "."
     cells = [cell for column in columns for cell in column if isinstance(cell, str)]
@@ -61,13 +49,7 @@ def decimal_sign(columns: Sequence[Sequence[object]], delimiter: str | None) -> 
 
 
 def kind_of(cells: Sequence[object], decimal: str = ".") -> Kind:
-    """Return the kind of a column.
-
-    Examples
-    --------
-    >>> kind_of(["1", "2.5", ""]), kind_of(["red", "blue"] * 5), kind_of(["A red house", "The sea"])
-    ('number', 'category', 'text')
-    """
+    """Return the kind of a column."""
     numbers = [number_of(cell, decimal) for cell in cells]
     if None not in numbers and not all(math.isnan(each) for each in numbers if each is not None):
         return "number"
@@ -81,15 +63,7 @@ def kind_of(cells: Sequence[object], decimal: str = ".") -> Kind:
 
 
 def is_identifier(cells: Sequence[object]) -> bool:
-    """Tell whether a column only identifies the rows, by consecutive numbers or unique codes.
-
-    Examples
-    --------
-    >>> is_identifier(["1", "2", "3"]), is_identifier(["T01", "T02"]), is_identifier(["red", "x1"])
-    (True, True, False)
-    >>> is_identifier([0.5, 2.0, 3.5])
-    False
-    """
+    """Tell whether a column only identifies the rows, by consecutive numbers or unique codes."""
     texts = ["" if cell is None else str(cell).strip() for cell in cells]
     if len(texts) < 2 or len(set(texts)) < len(texts):
         return False
@@ -116,15 +90,7 @@ _SHOWN = 5
 
 
 def find_reading(records: Records, options: TableOptions, *, labelled: bool = True) -> Reading:
-    """Return how to read a table; what `options` leaves open is guessed and logged.
-
-    Parameters
-    ----------
-    records : Records
-    options : TableOptions
-    labelled : bool
-        Whether to look for labels.
-    """
+    """Return how to read a table; what `options` leaves open is guessed and logged."""
     label_columns = _expand(records, options.label_columns, "--label-columns")
     labels = None
     if labelled and not label_columns:

@@ -23,19 +23,7 @@ _MOST_LITERAL = 1_000_000
 
 
 def cell_labels(value: Any, separator: str) -> list[str] | None:
-    """Return the labels in a cell, each once; None if it contains anything else.
-
-    Of objects, as issue trackers export them, the label is their ``name``.
-
-    Examples
-    --------
-    >>> cell_labels("red;round;red", ";"), cell_labels('["red"]', ";"), cell_labels(3, ";")
-    (['red', 'round'], ['red'], ['3'])
-    >>> cell_labels([{"name": "bug", "color": "d73a4a"}], ";")
-    ['bug']
-    >>> cell_labels([0.5], ";") is None
-    True
-    """
+    """Return the labels in a cell, each once; None if it contains anything else."""
     if isinstance(value, str):
         found = listed_labels(value)
         if found is None:
@@ -56,13 +44,6 @@ def listed_labels(cell: str) -> list[Any] | None:
 
     Accepts JSON lists, Python's notation for lists, tuples and sets, NumPy's for arrays, and names
     in square brackets without quotes.
-
-    Examples
-    --------
-    >>> listed_labels('["a", "b"]'), listed_labels("['a', 'b']"), listed_labels("{'a'}")
-    (['a', 'b'], ['a', 'b'], ['a'])
-    >>> listed_labels("['a' 'b']"), listed_labels("[a, b c]"), listed_labels("a, b")
-    (['a', 'b'], ['a', 'b c'], None)
     """
     if cell[-1:].isalnum():  # most cells
         return None
@@ -97,13 +78,7 @@ def _unquoted(cell: str) -> list[str] | None:
 
 
 def split_labels(cell: str, separator: str) -> list[str]:
-    """Return the names in a cell without surrounding blanks; ``""`` does not split it.
-
-    Examples
-    --------
-    >>> split_labels("red; ;round ", ";"), split_labels("a b", ""), split_labels("", "")
-    (['red', 'round'], ['a b'], [])
-    """
+    """Return the names in a cell without surrounding blanks; ``""`` does not split it."""
     names = cell.split(separator) if separator else [cell]
     found = [name for name in map(str.strip, names) if name]
     return list(map(_bare, found)) if "<" in cell else found
@@ -127,13 +102,6 @@ def detect_separator(cells: Sequence[object]) -> str:
     chosen if at least half as many cells contain it as contain a comma; otherwise the comma if any
     cell contains one. Blanks are chosen only if splitting at them gives fewer names than there are
     different cells: splitting names of several words would give more.
-
-    Examples
-    --------
-    >>> detect_separator(["red;round", "red"]), detect_separator(["Roe, A; Doe, B", "Roe, A"])
-    (';', ';')
-    >>> detect_separator(["a b", "a c", "b c", "a"]), detect_separator(["deep learning", "music"])
-    (' ', '')
     """
     every = Counter(cell.strip() for cell in cells if isinstance(cell, str))  # cells often recur
     texts = {cell: n for cell, n in every.items() if listed_labels(cell) is None}
@@ -171,14 +139,7 @@ FEWEST_SUSPICIOUS = 10
 
 
 def read_labels(records: Records, reading: Reading) -> list[list[str]]:
-    """Return the labels of each row, each once; warn if the separator looks wrong.
-
-    Parameters
-    ----------
-    records : Records
-    reading : Reading
-        States which columns contain the labels.
-    """
+    """Return the labels of each row, each once; warn if the separator looks wrong."""
     sets = label_sets(records, reading)
     if not reading.label_columns and reading.labels is not None:
         counts = Counter(chain.from_iterable(sets))

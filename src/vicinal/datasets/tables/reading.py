@@ -100,6 +100,7 @@ class Reading:
     separator : str or None
         Separator of the labels in a cell; ``""`` if a cell is one label or a list.
     row_names : str or None
+        Column with the names of the rows, if there is one.
     decimal : str
         Decimal sign of the numbers.
     encoding, delimiter : str or None
@@ -215,32 +216,7 @@ class Record(NamedTuple):
 
 @dataclass
 class Records:
-    """A table by column. Memory: 8 bytes per cell and per row in addition to the cells themselves.
-
-    Parameters
-    ----------
-    path : path
-        The file, for messages.
-    columns : dict of str to list
-        The cells of each column: strings, or JSON and Parquet values.
-    lines : array of int
-        The line number of each row, or its row number if the format has no lines.
-    header_line : int or None
-        The line number of the header.
-    encoding, delimiter : str or None
-        As given or detected; None if the format has none.
-    repeated : mapping of str to int
-        How many columns of a CSV file have the same name, if several do; their cells are lists of
-        the strings in these columns.
-    given_names : tuple of str
-        The names that were given to the columns of a file without a header.
-    quoting : bool
-        Whether quotes enclose cells.
-    row_names : str or None
-        The column that names the rows, if the format has one.
-    parsed : dict
-        The labels in cells of a column that were split at a separator to look at them, by both.
-    """
+    """A table by column. Memory: the cells, and 8 bytes per cell and per row."""
 
     path: FilePath
     columns: dict[str, list[Any]]
@@ -304,14 +280,7 @@ class Records:
 
 
 def gather(path: FilePath, rows: Iterable[Record], **facts: Any) -> Records:
-    """Return rows by column, with :data:`MISSING` for the columns that a row lacks.
-
-    Examples
-    --------
-    >>> found = gather("x.jsonl", [Record({"a": 1}, 1), Record({"b": 2}, 3)])
-    >>> found.names, found.columns["b"][1], found.columns["b"][0] is MISSING
-    (['a', 'b'], 2, True)
-    """
+    """Return rows by column, with :data:`MISSING` for the columns that a row lacks."""
     columns: dict[str, list[Any]] = {}
     lines = array("q")
     for row in rows:
@@ -363,15 +332,7 @@ _OBJECT_BYTES = 56
 
 
 def cell_bytes(cells: Sequence[Any]) -> int:
-    """Return about how much memory cells take: 8 bytes each, and their own size.
-
-    Strings of one character exist only once in Python.
-
-    Examples
-    --------
-    >>> cell_bytes(["0", "1"]), cell_bytes(["10", None]), cell_bytes([["a", "bc"]])
-    (16, 130, 195)
-    """
+    """Return about how much memory cells take: 8 bytes each, and their own size."""
     try:
         n_characters = len("".join(cells))
     except TypeError:

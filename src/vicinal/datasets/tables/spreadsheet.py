@@ -15,16 +15,7 @@ SPREADSHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
 
 def spreadsheet_records(data: bytes, path: FilePath, options: TableOptions) -> Records:
-    """Return the rows of a sheet; cells become text, as in a CSV file.
-
-    Parameters
-    ----------
-    data : bytes
-    path : path
-    options : TableOptions
-        The sheet to read; by default the first that has rows. ``max_bytes`` limits the unpacked
-        file.
-    """
+    """Return the rows of a sheet; cells become text, as in a CSV file."""
     try:
         import python_calamine as calamine
     except ImportError:

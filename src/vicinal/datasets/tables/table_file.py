@@ -29,10 +29,7 @@ from vicinal.errors import DataFormatError, InvalidArgumentError
 def table_features(
     records: Records, reading: Reading, words: Words
 ) -> tuple[Features, tuple[str, ...]]:
-    """Return the features of a table and their names: words, then columns, then ``column=value``.
-
-    If a table has words or categories, the matrix is sparse or dense depending on its content.
-    """
+    """Return the features of a table and their names: words, columns, then ``column=value``."""
     blocks: list[Features] = []
     names: tuple[str, ...] = ()
     if reading.text:
@@ -78,52 +75,7 @@ def read_table(
     max_bytes: int = DEFAULT_MAX_BYTES,
     **words: Unpack[WordOptions],
 ) -> Dataset:
-    """Read a table: texts become bags of words, numeric columns features, and labels sets.
-
-    Options that are None are guessed and logged (logger ``vicinal``, level INFO). A categorical
-    column becomes one column of 0 and 1 per category.
-
-    Parameters
-    ----------
-    path : path
-        ``.csv``, ``.tsv``, ``.jsonl``, ``.json`` (an array of objects, or JSON lines),
-        ``.parquet``, ``.xlsx`` or ``.ods``, possibly compressed; or a folder of documents.
-    text : str, sequence of str or None
-        Column of the text; several columns are joined by line breaks. If a cell is a JSON list of
-        strings, these are the tokens of the row. None: the column ``text`` if there is one,
-        otherwise all columns that are not labels.
-    labels : str or None
-        Column of the labels: lists, or names separated by `separator`. Repeated labels of a row
-        count once. None: the column ``labels``, ``tags`` or similar.
-    label_columns : sequence of str or None
-        Columns of 0 and 1, one per label, instead of `labels`; ``"a:d"`` for columns a to d.
-    feature_columns : sequence of str or None
-        Columns of numbers, categories and texts to learn from, instead of `text`.
-    row_names : str or None
-        Column of the row names.
-    separator : str or None
-        Separator of the labels in a cell; ``""`` if a cell is one label.
-    delimiter : str or None
-        Delimiter of the cells of a CSV file.
-    columns : sequence of str or None
-        Names of the columns of a CSV or TSV file without a header.
-    quoting : bool or None
-        Whether quotes in a CSV or TSV file enclose cells; False treats them as ordinary characters.
-        None: they enclose cells, except in tab-separated texts and URIs without a header.
-    sheet : str or None
-        Name of the sheet of a spreadsheet; by default the first that has rows.
-    label_names : sequence of str or None
-        The labels, in order; any other label is an error. By default those that occur, sorted.
-    encoding : str or None
-        Any encoding that Python supports. None: that of a byte order mark, otherwise UTF-8 or, if
-        the bytes are not UTF-8, the most likely encoding of their script (logged).
-    max_bytes : int
-        Maximum size of the file in bytes after unpacking.
-    **words
-        ``weighting`` (``"binary"``, ``"counts"``, ``"tfidf"``), ``vocabulary``, ``token_pattern``,
-        ``lowercase``, ``min_rows``, ``max_features``; see
-        :class:`~vicinal.datasets.texts.Words`.
-    """
+    """Read a table: texts become bags of words, numeric columns features, and labels sets."""
     bag = Words(**words)
     options = TableOptions(
         text=(text,) if isinstance(text, str) else text,

@@ -52,20 +52,7 @@ def is_lines(path: FilePath) -> bool:
 
 
 def table_document(content: str) -> list[Record] | None:
-    """Return the rows of one JSON object that holds a whole table; None where it holds none.
-
-    An object of columns, as pandas writes it (each a list, or an object by row), or an object with
-    the list of rows under ``data``, ``rows``, ``records`` or the like. A row's line is its number.
-
-    Examples
-    --------
-    >>> table_document('{"text": {"0": "a", "1": "b"}, "tags": {"0": "x", "1": "y"}}')[1]
-    Record(cells={'text': 'b', 'tags': 'y'}, line=2)
-    >>> [row.cells for row in table_document('{"data": [{"text": "a"}], "version": 1}')]
-    [{'text': 'a'}]
-    >>> table_document('{"text": "a", "tags": ["x"]}') is None
-    True
-    """
+    """Return the rows of one JSON object that holds a whole table; None where it holds none."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
@@ -225,20 +212,6 @@ def read_records(
 ) -> Records:
     """Return the cells of a table: all its blocks.
 
-    Parameters
-    ----------
-    path : path
-        ``-`` for standard input, where JSON and CSV are distinguished by their content.
-    options : TableOptions
-    wanted : sequence of str
-        Columns that the table must have; they help to detect the delimiter.
-    known : Reading or None
-        How an earlier file of the same kind was read; its encoding and delimiter are tried first.
-    labelled : bool
-        Whether to leave out documents of a folder that have no labels.
-
-    Notes
-    -----
     Memory: the file, and every cell as a Python object.
     """
     if is_folder(path):
@@ -279,20 +252,7 @@ _PIECE = 2**20
 
 
 class TableFile(NamedTuple):
-    """A table that can be read more than once.
-
-    Parameters
-    ----------
-    path : Path
-    name : str
-        What messages call it.
-    ending : str or None
-        What kind of table its name promises; None where its content tells.
-    encoding : str or None
-        Known from an earlier pass, in which all bytes were valid; None to find it.
-    data : bytes or None
-        The unpacked content, if it is in memory.
-    """
+    """A table that can be read more than once."""
 
     path: Path
     name: str
@@ -357,14 +317,6 @@ def record_blocks(
 
     The kind of the file is told by its extension, or by its content if it has none. Memory: the
     cells of one block; spreadsheets and folders of documents are one block.
-
-    Parameters
-    ----------
-    file : TableFile
-    options, wanted, known
-        As for :func:`read_records`.
-    block_rows : int
-    labelled : bool
     """
     if file.path.is_dir():
         yield folder_records(file.path, options, labelled=labelled)

@@ -24,21 +24,21 @@ from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32
 from vicinal._core.checks import check_integer, check_option
-from vicinal._core.csr import checked_csr, private_copy, take_rows
+from vicinal._core.csr import checked_csr, private_copy, stacked, take_rows
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_array, read_part
-from vicinal._core.threads import library_threads, using_threads
+from vicinal._core.threads import using_threads
 from vicinal._core.validation import csr_parts
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
 from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
 from vicinal.errors import ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
-from vicinal.index import TrainingRows
+from vicinal.index import SegmentedAlgorithm, TrainingRows
 from vicinal.methods._formulas import cells
 from vicinal.methods.blend.global_ridge import GlobalRidge
 from vicinal.methods.blend.mixture import ConvexMix, Trees
-from vicinal.methods.blend.parts import NEIGHBORS, Look
+from vicinal.methods.blend.parts import NEIGHBORS, Look, check_parts
 from vicinal.methods.blend.scoring import LEAST_PROBABILITY, BlendScoring
 from vicinal.methods.fitted_state import Calibration, FittedState
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator, SmallChange
@@ -53,6 +53,8 @@ __all__ = ["Blend", "BlendScoring"]
 COMBINATIONS = ("boosting", "mix")
 AS_TAUGHT = 1e-3
 """What the probabilities of other labels of a row that was taught are multiplied by."""
+FIRST = np.zeros(1, dtype=np.int32)
+"""The first label, stored for a row that was taught no label and has no candidate."""
 
 
 class Blend(IncrementalEstimator):
@@ -68,6 +70,9 @@ class Blend(IncrementalEstimator):
         How the parts' scores of a row's candidate labels are combined. ``"boosting"``: gradient
         boosting; ``"mix"``: a convex combination in closed form, the fastest, with about half of
         the gain.
+    parts : "auto" or list of str
+        What it consists of: all that the rows can have, or some of ``"votes"``,
+        ``"local ridge"``, ``"centroids"`` and ``"ridge"`` (the global ridge).
     random_state : int
         Random seed for the folds, and for the sample of rows that a large mixture is trained on.
     max_memory : int or None
@@ -105,7 +110,7 @@ class Blend(IncrementalEstimator):
     current rows, with the same weights, mixture and threshold.
 
     A row that equals one learned by ``partial_fit`` gets the labels that were learned last with it,
-    whatever the parts say, until that row is forgotten.
+    or none if it was learned without labels, whatever the parts say, until that row is forgotten.
 
     Examples
     --------
@@ -140,6 +145,7 @@ class Blend(IncrementalEstimator):
         self,
         combine: str = "boosting",
         *,
+        parts: object = "auto",
         random_state: int = 0,
         max_memory: int | None = None,
         recalibrate_at: float | str = 0.1,
@@ -150,6 +156,7 @@ class Blend(IncrementalEstimator):
         algorithm: object = "auto",
     ) -> None:
         self.combine = combine
+        self.parts = parts
         self.random_state = random_state
         self.max_memory = max_memory
         self.recalibrate_at = recalibrate_at
@@ -167,11 +174,10 @@ class Blend(IncrementalEstimator):
         """Build the parts and learn their mixture."""
         combine = check_option("combine", self.combine, COMBINATIONS)
         seed = check_integer("random_state", self.random_state, low=0)
-        memory = check_memory(self.max_memory)
-        with library_threads():
-            return BlendScoring.fit(
-                training, self.metric, combine, seed, memory, self.n_jobs, self.algorithm
-            )
+        memory, parts = check_memory(self.max_memory), check_parts(self.parts)
+        return BlendScoring.fit(
+            training, self.metric, combine, seed, memory, self.n_jobs, self.algorithm, parts
+        )
 
     @property
     def part_names_(self) -> tuple[str, ...]:
@@ -201,9 +207,9 @@ class Blend(IncrementalEstimator):
             if rows.n_places > known.n_places:
                 fresh = np.arange(known.n_places, rows.n_places)
                 X, Y = take_rows(rows.X, fresh), take_rows(revision.Y, fresh)
-                taught = dict(before.taught)
-                teach(taught, X, rows.place_ids[fresh])
-                return replace(before.learned(X, Y, revision.Y), taught=taught)
+                after = before.learned(X, Y, revision.Y)
+                teach(after.taught, X, rows.place_ids[fresh])
+                return after
             gone = rows.gone.copy()
             gone[: len(known.gone)] &= ~known.gone
             return before.forgotten(np.flatnonzero(gone))
@@ -221,7 +227,8 @@ class Blend(IncrementalEstimator):
         rows, before = version.rows, _blend(version.scoring)
         training = Training(rows.query_self(0), before.Y, rows.X)
         with using_threads(rows.n_jobs):
-            scoring = replace(self._fit_scoring(training), taught=before.taught)
+            kept = still_taught(before.taught, rows)
+            scoring = replace(self._fit_scoring(training), taught=kept)
             decision = self._fit_decision(reviser.rule, scoring, training, rows)
         return replace(
             version, scoring=scoring, decision=decision, calibration=Calibration(rows.n_rows)
@@ -233,7 +240,7 @@ class Blend(IncrementalEstimator):
             version = reviser.version
             with using_threads(version.rows.n_jobs):
                 version = replace(version, scoring=_blend(version.scoring).ready())
-            reviser.writer.keep_for(version)
+            reviser.live.keep_for(version)
             self._publish(version)
         return self
 
@@ -253,13 +260,16 @@ class Blend(IncrementalEstimator):
 
     def _decided(self, version: FittedState, X: object, graph: NeighborGraph | None) -> Csr:
         """Return the label indicator that one version predicts; of taught rows, what was taught."""
-        decided = super()._decided(version, X, graph)
-        scoring = _blend(version.scoring)
-        if not scoring.taught:
-            return decided
-        return taught_labels(
-            decided, taught_places(scoring, version.rows, self._read_new_X(X)), scoring.Y
-        )
+        scored = self._score_blocks(version, X, graph)
+        return stacked([decided_as_taught(version.decision, scores) for scores in scored])
+
+    def decide(self, scores: Scores) -> Csr:
+        """Return the label indicator (int32) predicted from scores.
+
+        A row that was taught has a score of 1 for its labels and gets exactly these; if it was
+        taught none, all its scores are below 1e-6. The fitted rule decides on all other rows.
+        """
+        return decided_as_taught(self._fitted().decision, scores)
 
     def predict_proba(self, X: object, *, graph: NeighborGraph | None = None) -> Float | Csr:
         """Return the probability of every row and label.
@@ -296,9 +306,8 @@ class Blend(IncrementalEstimator):
         with using_threads(rows.n_jobs):
             near = view.nearest(view.look.of(X))
             scores = scoring.scores(rows.query(X, 0), X)
-        places = taught_places(scoring, rows, X)
-        scores = as_taught(scores, places, scoring.Y)
-        return near, scores, taught_labels(version.decision.decide(scores), places, scoring.Y)
+        scores = as_taught(scores, taught_places(scoring, rows, X), scoring.Y)
+        return near, scores, decided_as_taught(version.decision, scores)
 
     def _scores_without(self, x: Features, groups: Sequence[Sequence[int]]) -> Scores:
         """Return the scores of a row by the parts without each group of training rows."""
@@ -334,13 +343,20 @@ class Blend(IncrementalEstimator):
     def get_state(self) -> dict[str, State]:
         """Return the fitted model as plain values, arrays and parts."""
         taught = _blend(self._fitted().scoring).taught
-        ids = sorted(each for ids in taught.values() for each in ids)
-        return {**super().get_state(), "taught": np.array(ids, dtype=np.int64)}
+        ids = sorted(each for ids in list(taught.values()) for each in ids)
+        state = {**super().get_state(), "taught": np.array(ids, dtype=np.int64)}
+        algorithm, stored = self.algorithm, _blend(self._fitted().scoring).are_stored
+        if stored and isinstance(algorithm, SegmentedAlgorithm) and algorithm.folder is not None:
+            state["views in"] = [algorithm.folder, algorithm.limit]
+        return state
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
         read_part(state, "scoring", BlendScoring)
+        if "views in" in state:
+            params = {**read_part(state, "params", dict), "algorithm": _views_in(state)}
+            state = {**state, "params": params}
         model = super().from_state(state)
         version = model._fitted()
         rows, scoring = version.rows, _blend(version.scoring)
@@ -352,6 +368,15 @@ class Blend(IncrementalEstimator):
         bound = replace(scoring.bound(rows.X, model.n_jobs, model.algorithm), taught=taught)
         model._publish(replace(version, scoring=bound))
         return model
+
+
+def _views_in(state: Mapping[str, State]) -> SegmentedAlgorithm:
+    """Return where the views of a saved blend are."""
+    match read_part(state, "views in", list):
+        case [str() as folder, int() as memory] if memory >= 2**20:
+            return SegmentedAlgorithm(memory, folder=folder, is_written=True)
+        case other:
+            raise ModelFormatError(f"views in: expected a folder and a limit, got {other!r}")
 
 
 def _blend(scoring: object) -> BlendScoring:
@@ -406,12 +431,33 @@ def taught_places(scoring: BlendScoring, rows: TrainingRows, X: Features) -> lis
     found = []
     for row, features in enumerate(_digests(X)):
         for row_id in reversed(scoring.taught.get(features, ()) if features else ()):
-            place = int(np.searchsorted(rows.place_ids, row_id))
-            is_there = place < rows.n_places and rows.place_ids[place] == row_id
-            if is_there and not (rows.n_empty and rows.gone[place]):
+            place = place_of(rows, row_id)
+            if (
+                place is not None
+                and next(_digests(take_rows(rows.X, np.array([place])))) == features
+            ):
                 found.append((row, place))
                 break
     return found
+
+
+def place_of(rows: TrainingRows, row_id: int) -> int | None:
+    """Return the place of a row by its id; None if it is not there."""
+    place = int(np.searchsorted(rows.place_ids, row_id))
+    if place >= rows.n_places or rows.place_ids[place] != row_id:
+        return None
+    return None if rows.n_empty and rows.gone[place] else place
+
+
+def still_taught(
+    taught: Mapping[bytes, tuple[int, ...]], rows: TrainingRows
+) -> dict[bytes, tuple[int, ...]]:
+    """Return what was taught, without rows that are gone."""
+    kept = {
+        features: tuple(each for each in ids if place_of(rows, each) is not None)
+        for features, ids in list(taught.items())
+    }
+    return {features: ids for features, ids in kept.items() if ids}
 
 
 def as_taught(scores: Scores, places: list[tuple[int, int]], Y: Csr) -> Scores:
@@ -427,13 +473,20 @@ def as_taught(scores: Scores, places: list[tuple[int, int]], Y: Csr) -> Scores:
     )
 
 
-def taught_labels(decided: Csr, places: list[tuple[int, int]], Y: Csr) -> Csr:
-    """Return predicted labels in which taught rows have what was taught."""
-    if not places:
+def decided_as_taught(rule: FittedDecision, scores: Scores) -> Csr:
+    """Return the labels that a rule decides on, and of rows that were taught, what was taught."""
+    decided, values = rule.decide(scores), scores.values
+    if not isinstance(values, sparse.csr_array):
         return decided
-    rows = [(row, _labels(Y, place)) for row, place in places]
-    ones = [(row, labels, np.ones(len(labels), dtype=np.int32)) for row, labels in rows]
-    return _with_rows(decided, ones)
+    indptr, indices = csr_parts(values)
+    filled = np.flatnonzero(np.diff(indptr))
+    best = np.maximum.reduceat(values.data, indptr[filled]) if len(filled) else np.empty(0)
+    replaced = []
+    for row in filled[(best == 1.0) | (best < LEAST_PROBABILITY)].tolist():
+        entries = slice(indptr[row], indptr[row + 1])
+        labels = indices[entries][values.data[entries] == 1.0]
+        replaced.append((row, labels, np.ones(len(labels), dtype=np.int32)))
+    return _with_rows(decided, replaced) if replaced else decided
 
 
 def _labels(Y: Csr, place: int) -> Int32:
@@ -446,9 +499,12 @@ def _taught_values(scores: Scores, row: int, labels: Int32) -> tuple[Int32, Floa
     """Return the labels and values of a row with 1 for the labels that were taught."""
     values = cast("Csr", scores.values)
     entries = slice(values.indptr[row], values.indptr[row + 1])
+    old = values.data[entries]
+    if not len(labels):  # below every candidate, and at least one of them stored
+        lower = np.where(old < LEAST_PROBABILITY, old, LEAST_PROBABILITY * (0.8 + 0.1 * old))
+        return (values.indices[entries], lower) if len(old) else (FIRST, scores.base[FIRST])
     every = np.union1d(values.indices[entries], labels).astype(np.int32)
     new = scores.base[every]
-    old = values.data[entries]
     lower = np.where(old < LEAST_PROBABILITY, old, LEAST_PROBABILITY + AS_TAUGHT * old)
     new[np.searchsorted(every, values.indices[entries])] = lower
     new[np.searchsorted(every, labels)] = 1.0

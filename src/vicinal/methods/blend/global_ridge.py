@@ -5,10 +5,11 @@ r"""Global ridge: one linear model of all labels, which learns a row by a rank-o
     A = \Phi^T \Phi + \lambda I, \quad W = A^{-1} \Phi^T (Y - \bar y), \quad
     f(x, l) = \bar y_l + \phi(x)^T W_l
 
-φ(x) is the row itself, of length one, where features are few; else its kernel with at most
-:data:`MOST_UNKNOWNS` training rows of the last fit, the landmarks *Z*:
-:math:`\phi(x) = C^{-1} \kappa(Z, x)` with :math:`C C^T = \kappa(Z, Z)`. If all rows are landmarks,
-that is kernel ridge regression. Landmarks and :math:`\bar y` are constants of the last fit.
+φ(x) is the row itself, scaled to length one; of many features, the strongest ones of the last fit.
+Where rows are few, or measurements, φ(x) is its kernel with at most :data:`MOST_UNKNOWNS` training
+rows of the last fit, the landmarks *Z*: :math:`\phi(x) = C^{-1} \kappa(Z, x)` with
+:math:`C C^T = \kappa(Z, Z)`. If all rows are landmarks, that is kernel ridge regression. Features,
+landmarks and :math:`\bar y` are constants of the last fit.
 
 The leave-one-out score of a training row is
 :math:`\bar y + (\phi^T W - h (y - \bar y)) / (1 - h)` with :math:`h = \phi^T A^{-1} \phi`.
@@ -20,19 +21,20 @@ A row that is learned (sign +1) or forgotten (−1) changes
     u = A^{-1} \phi, \quad c = 1 / (1 \pm \phi^T u), \quad
     W' = W \pm c \, u \, (y - \bar y - \phi^T W), \quad A'^{-1} = A^{-1} \mp c \, u u^T
 
-The updates of the inverse are kept as a list and folded in by blocks.
+The updates are kept as a list of *u*, :math:`\mp c` and :math:`\pm c (y - \bar y - \phi^T W)`, and
+folded in by blocks.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
 from scipy import linalg
 from scipy.spatial.distance import cdist
 
-from vicinal._core.arrays import Csr, Features, Float
-from vicinal._core.csr import take_rows
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32
+from vicinal._core.csr import checked_csr, take_rows
 from vicinal._core.state import (
     State,
     damage_if_refused,
@@ -41,21 +43,25 @@ from vicinal._core.state import (
     read_plain,
     read_value,
 )
+from vicinal._core.threads import in_threads
 from vicinal._core.validation import as_csr, check_features
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.explanation.breakdown import Breakdown, Terms
+from vicinal.methods.label_ridge.ridge_scoring import read_columns, strongest_columns
 from vicinal.methods.label_ridge.solver import gram as gram_of
 from vicinal.methods.label_ridge.solver import leverages
 
 MOST_UNKNOWNS = 2048
 """Features or landmarks at most: the inverse takes 32 MiB and below a second."""
 MOST_KERNEL_ROWS = 8192
-"""Rows up to which landmarks are used: their kernel takes 128 MiB."""
-MOST_COEFFICIENTS = 4_000_000
-"""Unknowns times labels at most: 32 MiB that a change copies."""
-LONGEST_LIST = 32
-"""Updates after which the inverse is renewed."""
+"""Rows up to which measurements have landmarks: their kernel takes 128 MiB."""
+MOST_COEFFICIENTS = 16_000_000
+"""Unknowns times labels at most: 128 MiB."""
+LONGEST_LIST = 128
+"""Updates after which they are folded in."""
 BLOCK_ROWS = 8192
+ROWS_PER_TASK = 256
+"""Rows that one thread multiplies at a time."""
 JITTER = 1e-6
 
 
@@ -90,6 +96,65 @@ class Landmarks:
         kernel = _kernel(self.rows, seen, self.width)
         return linalg.solve_triangular(self.factor, kernel, lower=True, check_finite=False).T
 
+    def unfolded(self, weights: Float) -> Float:
+        """Return weights of the unknowns as weights of features, for the linear kernel."""
+        alphas = linalg.solve_triangular(self.factor, weights, lower=True, trans=1)
+        found: Float = as_csr(self.rows).T @ alphas
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class KeptFeatures:
+    """The features of the last fit that a ridge takes.
+
+    Parameters
+    ----------
+    kept : ndarray of int64
+        Rising.
+    n_features : int
+        Of the rows.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> rows = sparse.csr_array(np.array([[1.0, 2.0, 0.0], [0.0, 4.0, 5.0]]))
+    >>> KeptFeatures(np.array([0, 2]), 3).of(rows).toarray()
+    array([[1., 0.],
+           [0., 5.]])
+    """
+
+    kept: Int
+    n_features: int
+    place_of: Int32 = field(init=False, repr=False)
+
+    @classmethod
+    def strongest(cls, seen: Features) -> Self:
+        """Return the features with the largest sums of squares."""
+        n_features = int(seen.shape[1])
+        kept = strongest_columns(seen, MOST_UNKNOWNS)
+        return cls(np.arange(n_features) if kept is None else kept, n_features)
+
+    def __post_init__(self) -> None:
+        """Note the place of every feature; −1 for those that are left out."""
+        place_of = np.full(self.n_features, -1, dtype=np.int32)
+        place_of[self.kept] = np.arange(len(self.kept))
+        object.__setattr__(self, "place_of", place_of)
+
+    def of(self, seen: Features) -> Csr:
+        """Return φ of rows."""
+        rows = as_csr(seen)
+        places = self.place_of[rows.indices]
+        is_kept = places >= 0
+        before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(is_kept)])
+        shape = (int(rows.shape[0]), len(self.kept))
+        return checked_csr(rows.data[is_kept], places[is_kept], before[rows.indptr], shape)
+
+    def spread(self, weights: Float) -> Float:
+        """Return weights of the unknowns as weights of all features."""
+        every = np.zeros(self.n_features)
+        every[self.kept] = weights
+        return every
+
 
 def _kernel(a: Features, b: Features, width: float) -> Float:
     if width > 0:
@@ -114,6 +179,42 @@ def _lower(kernel: Float) -> Float:
 
 
 @dataclass(frozen=True, eq=False)
+class Updates:
+    """Changes since the weights and the inverse were computed.
+
+    Parameters
+    ----------
+    left : ndarray of float64, shape (n, u)
+        *u* of each.
+    factor : ndarray of float64, shape (n,)
+        ∓c.
+    right : ndarray of float64, shape (n, L)
+        ±c (y − ȳ − φᵀW).
+    """
+
+    left: Float
+    factor: Float
+    right: Float
+
+    @classmethod
+    def none(cls, n_unknowns: int, n_labels: int) -> Self:
+        """Return no change."""
+        return cls(np.empty((0, n_unknowns)), np.empty(0), np.empty((0, n_labels)))
+
+    def __len__(self) -> int:
+        """Return the number of changes."""
+        return len(self.factor)
+
+    def and_then(self, u: Float, factor: float, right: Float) -> "Updates":
+        """Return these changes and one more."""
+        return Updates(
+            np.vstack([self.left, u]),
+            np.append(self.factor, factor),
+            np.vstack([self.right, right]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class GlobalRidge:
     r"""A fitted ridge.
 
@@ -124,25 +225,25 @@ class GlobalRidge:
         The view whose rows it takes.
     alpha : float
         The λ of the formula.
-    landmarks : Landmarks or None
+    basis : Landmarks or KeptFeatures or None
         None if φ(x) is the row.
     mean : ndarray of float64, shape (L,)
         :math:`\bar y`; 0 for labels that came later.
     weights : ndarray of float64, shape (u, L)
+        Without the updates.
     inverse : ndarray of float64, shape (u, u), or None
         Without the updates; None in a loaded model until it changes.
-    updates : tuple of (ndarray, float)
-        *u* and ∓c of each change since.
+    updates : Updates
     """
 
     name: str
     view: int
     alpha: float
-    landmarks: Landmarks | None
+    basis: "Landmarks | KeptFeatures | None"
     mean: Float
     weights: Float
     inverse: Float | None
-    updates: tuple[tuple[Float, float], ...] = ()
+    updates: Updates
 
     @classmethod
     def fit(
@@ -150,16 +251,21 @@ class GlobalRidge:
         name: str,
         view: int,
         alpha: float,
-        landmarks: Landmarks | None,
+        basis: "Landmarks | KeptFeatures | None",
         seen: Features,
         Y: Csr,
     ) -> Self:
         """Solve for all labels."""
         mean = np.asarray(Y.mean(axis=0), dtype=np.float64).ravel()
-        bare = cls(name, view, alpha, landmarks, mean, np.empty((0, 0)), None)
-        gram, products = bare._sums(seen, Y)
+        bare = cls(name, view, alpha, basis, mean, np.empty((0, 0)), None, Updates.none(0, 0))
+        return bare._solved(seen, Y)
+
+    def _solved(self, seen: Features, Y: Csr) -> Self:
+        """Return the ridge solved for all labels, with the same mean and basis."""
+        gram, products = self._sums(seen, Y)
         inverse = _inverse(gram)
-        return replace(bare, weights=inverse @ products, inverse=inverse)
+        none = Updates.none(len(inverse), len(self.mean))
+        return replace(self, weights=inverse @ products, inverse=inverse, updates=none)
 
     def _sums(self, seen: Features, Y: Csr) -> tuple[Float, Float]:
         """Return A and Φᵀ(Y − ȳ)."""
@@ -176,27 +282,45 @@ class GlobalRidge:
 
     def features(self, seen: Features) -> Features:
         """Return φ of rows: of length one, or compared with the landmarks."""
-        return seen if self.landmarks is None else self.landmarks.of(seen)
+        return seen if self.basis is None else self.basis.of(seen)
 
     def scores(self, phi: Features) -> Float:
         """Return the score of every row and label."""
-        return np.ascontiguousarray(self.mean + phi @ self.weights)
+        return np.ascontiguousarray(self.mean + self._products(phi))
+
+    def _products(self, phi: Features) -> Float:
+        """Return φᵀW of rows."""
+        n_rows, updates = int(phi.shape[0]), self.updates
+
+        def some(start: int) -> Float:
+            rows = phi if n_rows <= ROWS_PER_TASK else phi[start : start + ROWS_PER_TASK]
+            found: Float = rows @ self.weights
+            if len(updates):
+                found += np.asarray(rows @ updates.left.T) @ updates.right
+            return found
+
+        if n_rows <= ROWS_PER_TASK:
+            return some(0)
+        return np.concatenate(in_threads(some, range(0, n_rows, ROWS_PER_TASK)))
 
     def scores_without(self, phi: Features, Y: Csr) -> Float:
         """Return the scores of training rows with labels `Y` as if each had been left out."""
         share = np.minimum(leverages(phi, self.current_inverse()), 1.0 - 1e-9)[:, None]
-        rest = (phi @ self.weights - share * (Y.toarray() - self.mean)) / (1.0 - share)
-        return np.ascontiguousarray(self.mean + rest)
+        rest = self._products(phi) - share * (Y.toarray() - self.mean)
+        rest /= 1.0 - share
+        rest += self.mean
+        return rest
 
     def terms(self, seen: Features, label: int) -> Breakdown | None:
         """Return the terms of a row's features; None for a Gaussian kernel."""
-        marks, weights = self.landmarks, self.weights[:, label]
-        if marks is not None:
-            if marks.width > 0:
-                return None
-            alphas = linalg.solve_triangular(marks.factor, weights, lower=True, trans=1)
-            weights = as_csr(marks.rows).T @ alphas
+        weights = self.weights[:, label] + self.updates.right[:, label] @ self.updates.left
         row = as_csr(seen)
+        if isinstance(self.basis, Landmarks):
+            if self.basis.width > 0:
+                return None
+            weights = self.basis.unfolded(weights)
+        elif self.basis is not None:
+            weights = self.basis.spread(weights)
         columns = row.indices.astype(np.int64)
         shares = row.data * weights[columns]
         return Breakdown(float(self.mean[label]), (Terms("feature", columns, shares),))
@@ -205,10 +329,16 @@ class GlobalRidge:
         """Return the inverse with all updates folded in."""
         if self.inverse is None:
             raise RuntimeError("the inverse of a loaded ridge has to be rebuilt first")
-        if not self.updates:
+        if not len(self.updates):
             return self.inverse
-        left = np.stack([u for u, _ in self.updates], axis=1)
-        return self.inverse + (left * [c for _, c in self.updates]) @ left.T
+        left, factor = self.updates.left, self.updates.factor
+        return self.inverse + (left.T * factor) @ left
+
+    def current_weights(self) -> Float:
+        """Return the weights with all updates folded in."""
+        if not len(self.updates):
+            return self.weights
+        return self.weights + self.updates.left.T @ self.updates.right
 
     def changed(self, phi: Features, Y: Csr, sign: int) -> "GlobalRidge":
         """Return the ridge after rows were learned (`sign` 1) or forgotten (−1)."""
@@ -223,19 +353,22 @@ class GlobalRidge:
         used = np.flatnonzero(x)
         if self.inverse is None:
             raise RuntimeError("the inverse of a loaded ridge has to be rebuilt first")
-        u = x[used] @ self.inverse[used]
-        for other, c in self.updates:
-            u = u + (c * float(x[used] @ other[used])) * other
-        c = 1.0 / (1.0 + sign * float(x[used] @ u[used]))
-        rest = y - x[used] @ self.weights[used]
-        ridge = replace(
+        values, updates = x[used], self.updates
+        of_updates = updates.left[:, used] @ values
+        u = values @ self.inverse[used] + (updates.factor * of_updates) @ updates.left
+        c = 1.0 / (1.0 + sign * float(values @ u[used]))
+        rest = y - values @ self.weights[used] - of_updates @ updates.right
+        ridge = replace(self, updates=updates.and_then(u, -sign * c, (sign * c) * rest))
+        return ridge._folded() if len(ridge.updates) >= LONGEST_LIST else ridge
+
+    def _folded(self) -> "GlobalRidge":
+        """Return the same ridge without a list of updates."""
+        return replace(
             self,
-            weights=self.weights + np.outer((sign * c) * u, rest),
-            updates=(*self.updates, (u, -sign * c)),
+            inverse=self.current_inverse(),
+            weights=self.current_weights(),
+            updates=Updates.none(*self.weights.shape),
         )
-        if len(ridge.updates) > LONGEST_LIST:
-            ridge = replace(ridge, inverse=ridge.current_inverse(), updates=())
-        return ridge
 
     def _widened(self, n_labels: int) -> "GlobalRidge":
         """Return the ridge with further labels, which no row has had yet."""
@@ -243,32 +376,34 @@ class GlobalRidge:
         if not more:
             return self
         weights = np.hstack([self.weights, np.zeros((len(self.weights), more))])
-        return replace(self, mean=np.append(self.mean, np.zeros(more)), weights=weights)
+        right = np.hstack([self.updates.right, np.zeros((len(self.updates), more))])
+        mean = np.append(self.mean, np.zeros(more))
+        return replace(self, mean=mean, weights=weights, updates=replace(self.updates, right=right))
 
     def refitted(self, seen: Features, Y: Csr) -> "GlobalRidge":
-        """Return the ridge solved afresh, with the same mean and landmarks."""
-        bare = self._widened(int(Y.shape[1]))
-        gram, products = bare._sums(seen, Y)
-        inverse = _inverse(gram)
-        return replace(bare, weights=inverse @ products, inverse=inverse, updates=())
+        """Return the ridge solved afresh, with the same mean and basis."""
+        return self._widened(int(Y.shape[1]))._solved(seen, Y)
 
     def ready(self, seen: Features, Y: Csr) -> "GlobalRidge":
         """Return the ridge with an inverse, rebuilt from all rows if it was loaded without."""
         if self.inverse is not None:
             return self
-        return replace(self, inverse=_inverse(self._sums(seen, Y)[0]), updates=())
+        return replace(self, inverse=_inverse(self._sums(seen, Y)[0]))
 
     def get_state(self) -> dict[str, State]:
         """Return the state as plain values and arrays, without the inverse."""
-        marks = self.landmarks
+        basis = self.basis
+        marks = basis if isinstance(basis, Landmarks) else None
         return {
             "name": self.name,
             "view": self.view,
             "alpha": self.alpha,
             "mean": self.mean,
-            "weights": self.weights,
+            "weights": self.current_weights(),
             "landmarks": None if marks is None else marks.rows,
             "width": 0.0 if marks is None else marks.width,
+            "columns": basis.kept if isinstance(basis, KeptFeatures) else None,
+            "n_features": basis.n_features if isinstance(basis, KeptFeatures) else 0,
         }
 
     @classmethod
@@ -276,23 +411,34 @@ class GlobalRidge:
         """Build from :meth:`get_state`, checked."""
         mean = read_array(state, "mean", np.float64, (None,))
         weights = read_array(state, "weights", np.float64, (None, len(mean)))
-        width = read_plain(state, "width", float)
-        landmarks = None
-        if read_value(state, "landmarks") is not None:
-            with damage_if_refused():
-                rows = check_features(state.get("landmarks"), "landmarks")
-            if width < 0 or rows.shape[0] != len(weights):
-                raise ModelFormatError("landmarks: expected as many rows as weights")
-            landmarks = Landmarks(rows, width, _lower(_kernel(rows, rows, width)))
         return cls(
             read_plain(state, "name", str),
             read_count(state, "view", low=0),
             read_plain(state, "alpha", float),
-            landmarks,
+            _read_basis(state, len(weights)),
             mean,
             weights,
             None,
+            Updates.none(*weights.shape),
         )
+
+
+def _read_basis(state: Mapping[str, State], n_unknowns: int) -> "Landmarks | KeptFeatures | None":
+    """Return the landmarks or columns of a stored ridge, checked."""
+    if read_value(state, "columns") is not None:
+        n_features = read_count(state, "n_features", low=0)
+        kept = read_columns(state, n_features)
+        if kept is None or len(kept) != n_unknowns:
+            raise ModelFormatError("columns: expected as many as weights")
+        return KeptFeatures(kept, n_features)
+    width = read_plain(state, "width", float)
+    if read_value(state, "landmarks") is None:
+        return None
+    with damage_if_refused():
+        rows = check_features(state.get("landmarks"), "landmarks")
+    if width < 0 or rows.shape[0] != n_unknowns:
+        raise ModelFormatError("landmarks: expected as many rows as weights")
+    return Landmarks(rows, width, _lower(_kernel(rows, rows, width)))
 
 
 def _inverse(gram: Float) -> Float:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from vicinal._core.arrays import Csr, Features, Float, Int, Int32, row_ids
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32, row_blocks
 from vicinal._core.state import FieldState, State, read_array, read_plain
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr
@@ -91,10 +91,10 @@ FEWEST_CELLS = 200
 100, and one that does not split scores all rows and labels alike."""
 
 
-def row_folds(row_of: Int, random_state: int, repeat: int = 0) -> Int:
+def row_folds(row_of: Int, random_state: int, repeat: int = 0, n_folds: int = N_FOLDS) -> Int:
     """Return the fold of each cell: rows are dealt out in random order, anew for each repeat."""
     n_rows = int(row_of.max()) + 1 if len(row_of) else 0
-    fold: Int = np.random.default_rng([random_state, repeat]).permutation(n_rows) % N_FOLDS
+    fold: Int = np.random.default_rng([random_state, repeat]).permutation(n_rows) % n_folds
     return fold[row_of]
 
 
@@ -140,22 +140,34 @@ class Pace:
     rate : float
         What the value of a leaf is multiplied by.
     n_leaves : int
+    n_folds : int
+        Models, each trained on the rows outside a fold.
     """
 
     n_rounds: int
     rate: float
     n_leaves: int
+    n_folds: int
 
 
-SMALL_STEPS = Pace(200, 0.1, 15)
-LARGE_STEPS = Pace(60, 0.15, 47)
-"""As good where cells are many, in half of the time: most of a tree's time is for its root."""
-MANY_CELLS = 150_000
+PACES = (
+    (150_000, Pace(40, 0.2, 95, 2)),
+    (60_000, Pace(60, 0.15, 31, N_FOLDS)),
+    (0, Pace(200, 0.1, 15, N_FOLDS)),
+)
+"""By the number of cells that there must be more of. Larger steps are as good where cells are many,
+in a third of the time: most of a tree's time is for its root."""
 
 
 def pace_for(n_cells: int) -> Pace:
-    """Return how to learn from so many cells."""
-    return LARGE_STEPS if n_cells > MANY_CELLS else SMALL_STEPS
+    """Return how to learn from so many cells.
+
+    Examples
+    --------
+    >>> pace_for(1_000).n_leaves, pace_for(100_000).n_leaves, pace_for(400_000).n_leaves
+    (15, 31, 95)
+    """
+    return next(pace for more_than, pace in PACES if n_cells > more_than or not more_than)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,13 +190,16 @@ def fit_boosting(cells: Cells, true: Float, row_of: Int, random_state: int) -> C
     random_state : int
     """
     pace = pace_for(len(cells))
-    folds = [row_folds(row_of, random_state, repeat) for repeat in range(repeats_for(len(cells)))]
+    folds = [
+        row_folds(row_of, random_state, repeat, pace.n_folds)
+        for repeat in range(repeats_for(len(cells)))
+    ]
     feature, threshold, left, right, roots, base, held_out = boosted_trees(
         np.ascontiguousarray(cells),
         true.astype(np.uint8),
         bin_thresholds(cells),
         np.stack(folds).astype(np.uint8),
-        n_folds=N_FOLDS,
+        n_folds=pace.n_folds,
         n_rounds=pace.n_rounds,
         n_leaves=pace.n_leaves,
         patience=PATIENCE,
@@ -318,25 +333,42 @@ def content_order(X: Features, Y: Csr) -> Int:
 
 
 def content_numbers(X: Features, Y: Csr) -> Numbers:
-    """Return the number of each row."""
+    """Return the number of each row. Memory: 24 bytes per row, 8 per feature and label."""
     cells = as_csr(X)
-    row_of = row_ids(cells)
-    kept = cells.data != 0
-    values = _mixed(cells.data[kept].astype(np.float64).view(np.uint64))
-    rows, columns = row_of[kept], cells.indices[kept].astype(np.int64)
-    labels = Y.indices.astype(np.int64)
-    label_rows = row_ids(Y)
-    numbers = _sums(values, rows, Y.shape[0]) + _sums(LABEL, label_rows, Y.shape[0])
+    n_rows = int(Y.shape[0])
+    numbers = np.zeros(n_rows, dtype=np.uint64)
+    for start, stop in row_blocks(cells.indptr):
+        rows, _, values = _entries(cells, start, stop)
+        numbers[start:stop] = _sums(values, rows, stop - start)
+    numbers += np.diff(Y.indptr).astype(np.uint64) * LABEL
     for _ in range(ROUNDS):
         of_row = _mixed(numbers)
-        of_column = _sums(_mixed(of_row[rows] ^ values), columns, cells.shape[1])
-        of_label = _sums(_mixed(of_row[label_rows] ^ LABEL), labels, Y.shape[1])
-        numbers = (
-            of_row
-            + _sums(_mixed(of_column[columns] ^ values), rows, Y.shape[0])
-            + _sums(_mixed(of_label[labels] ^ LABEL), label_rows, Y.shape[0])
-        )
+        of_column = np.zeros(cells.shape[1], dtype=np.uint64)
+        for start, stop in row_blocks(cells.indptr):
+            rows, columns, values = _entries(cells, start, stop)
+            np.add.at(of_column, columns, _mixed(of_row[start:stop][rows] ^ values))
+        of_label = np.zeros(Y.shape[1], dtype=np.uint64)
+        for start, stop in row_blocks(Y.indptr):
+            rows, labels, _ = _entries(Y, start, stop)
+            np.add.at(of_label, labels, _mixed(of_row[start:stop][rows] ^ LABEL))
+        numbers = of_row.copy()
+        for start, stop in row_blocks(Y.indptr):
+            rows, labels, _ = _entries(Y, start, stop)
+            numbers[start:stop] += _sums(_mixed(of_label[labels] ^ LABEL), rows, stop - start)
+        for start, stop in row_blocks(cells.indptr):
+            rows, columns, values = _entries(cells, start, stop)
+            numbers[start:stop] += _sums(_mixed(of_column[columns] ^ values), rows, stop - start)
     return _mixed(numbers)
+
+
+def _entries(cells: Csr, start: int, stop: int) -> tuple[Int, Int, Numbers]:
+    """Return the rows, from 0 on, the columns and the mixed values of some rows' entries."""
+    entries = slice(cells.indptr[start], cells.indptr[stop])
+    data = cells.data[entries]
+    kept = data != 0
+    rows = np.repeat(np.arange(stop - start), np.diff(cells.indptr[start : stop + 1]))[kept]
+    values = _mixed(data[kept].astype(np.float64).view(np.uint64))
+    return rows, cells.indices[entries][kept].astype(np.int64), values
 
 
 def _sums(numbers: Numbers | np.uint64, places: Int, size: int) -> Numbers:

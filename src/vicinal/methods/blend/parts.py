@@ -17,25 +17,39 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vicinal._core.arrays import Csr, Features, Float, Int
+from vicinal._core.arrays import (
+    ENTRIES_AT_ONCE,
+    Csr,
+    Features,
+    Float,
+    Int,
+    Int32,
+    count_columns,
+    row_blocks,
+)
 from vicinal._core.checks import check_option
 from vicinal._core.csr import take_rows, trust, with_values
-from vicinal._core.state import State, read_array, read_plain
+from vicinal._core.state import State, read_array, read_part, read_plain
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr, csr_parts
 from vicinal._native import BlendView, LabelCentroids
 from vicinal.distances import get_distance
-from vicinal.errors import ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
-from vicinal.index import TrainingRows
+from vicinal.index import SegmentedAlgorithm, TrainingRows
+from vicinal.index.segment_files import are_same_rows
 from vicinal.methods._formulas import neighbor_weights
+from vicinal.methods.blend.view_folder import stored_view
 from vicinal.methods.local_ridge import ridge_weights
 from vicinal.preprocess._base import spread
 from vicinal.preprocess.label_weights import is_count, label_weights
 
 KINDS = ("given", "weighted", "scaled")
+PARTS = ("votes", "local ridge", "centroids", "ridge")
+"""What a blend may consist of; the last one is the global ridge."""
 PRIOR = 5.0
 """Of the label weights; see :class:`vicinal.preprocess.LabelWeights`."""
 DENSE_SHARE = 0.3
@@ -46,6 +60,7 @@ VOTERS = 30
 """Of these, those that vote."""
 VOTES = np.array([VOTERS], dtype=np.int64), np.array([2.0])
 MORE_VOTES = np.array([VOTERS, VOTERS], dtype=np.int64), np.array([2.0, 6.0])
+NO_VOTES = np.empty(0, dtype=np.int64), np.empty(0)
 """Numbers of voters, and powers of their similarities."""
 ALPHA, DENSE_ALPHA, MORE_ALPHAS = 1.0, 0.3, (1.0, 0.3)
 """Of local ridge."""
@@ -69,6 +84,8 @@ class Look:
         Weights of the features and nothing; or the least value and the width of each.
     has_more_parts : bool
         Whether its neighbours are heard twice, with sharper weights the second time.
+    parts : tuple of str
+        Of :data:`PARTS`, those that it may have.
     """
 
     kind: str
@@ -77,11 +94,22 @@ class Look:
     first: Float
     second: Float
     has_more_parts: bool = False
+    parts: tuple[str, ...] = PARTS
 
     @property
     def name(self) -> str:
         """For part names."""
         return "as given" if self.kind == "given" else self.kind
+
+    @property
+    def is_words(self) -> bool:
+        """Whether its rows are sparse."""
+        return self.kind != "scaled"
+
+    @property
+    def has_centroids(self) -> bool:
+        """Whether rows are compared with the centroids of labels; measurements are not."""
+        return self.is_words and "centroids" in self.parts
 
     @property
     def n_features(self) -> int | None:
@@ -98,10 +126,18 @@ class Look:
         if not len(self.first):
             return X
         rows = trust(as_csr(X))
-        values = rows.data.astype(np.float64)
+        values = np.empty(len(rows.data))
+        for start in range(0, len(values), ENTRIES_AT_ONCE):
+            some = slice(start, start + ENTRIES_AT_ONCE)
+            values[some] = self._weighted(rows.data[some], rows.indices[some])
+        return with_values(rows, values)
+
+    def _weighted(self, given: NDArray[Any], columns: Int32) -> Float:
+        """Return values of some columns, weighted."""
+        values: Float = given.astype(np.float64)
         if self.is_count:  # new rows may hold values below 1, which are no counts
             values = np.where(values >= 1, 1.0 + np.log(np.maximum(values, 1.0)), values)
-        return with_values(rows, values * self.first[rows.indices])
+        return values * self.first[columns]
 
     def get_state(self) -> dict[str, State]:
         """Return the state as plain values and arrays."""
@@ -112,6 +148,7 @@ class Look:
             "first": self.first,
             "second": self.second,
             "has_more_parts": self.has_more_parts,
+            "parts": list(self.parts),
         }
 
     @classmethod
@@ -132,7 +169,34 @@ class Look:
             first,
             second,
             read_plain(state, "has_more_parts", bool),
+            _read_parts(state),
         )
+
+
+def _read_parts(state: Mapping[str, State]) -> tuple[str, ...]:
+    """Return the parts of a stored look, checked; models of before had all of them."""
+    if "parts" not in state:
+        return PARTS
+    try:
+        return check_parts(read_part(state, "parts", list))
+    except ValueError as error:
+        raise ModelFormatError(str(error)) from None
+
+
+def check_parts(parts: object) -> tuple[str, ...]:
+    """Return the parts that a blend may have, in their order; ``"auto"`` for all.
+
+    Examples
+    --------
+    >>> check_parts(["centroids", "votes"])
+    ('votes', 'centroids')
+    """
+    if isinstance(parts, str) and parts == "auto":
+        return PARTS
+    if isinstance(parts, list | tuple) and parts and all(part in PARTS for part in parts):
+        return tuple(part for part in PARTS if part in parts)
+    expected = f"'auto' or some of {', '.join(map(repr, PARTS))}"
+    raise InvalidArgumentError("parts", expected, parts)
 
 
 def choose_looks(X: Features, Y: Csr, metric: str) -> list[Look]:
@@ -147,7 +211,7 @@ def choose_looks(X: Features, Y: Csr, metric: str) -> list[Look]:
     counts = is_count(rows)
     idf = nothing
     if counts:
-        having = np.bincount(rows.indices, minlength=rows.shape[1])
+        having = count_columns(rows.indices, rows.shape[1])
         idf = np.log((1 + rows.shape[0]) / (1 + having)) + 1.0
     more = rows.shape[0] >= MANY_ROWS
     looks = [Look("given", metric, counts, idf, nothing, more)]
@@ -170,10 +234,19 @@ def unit_rows(X: Features) -> Csr:
     if rows.shape[0] == 1:
         length = np.sqrt(values @ values)
         return with_values(rows, values / length if length > 0 else values)
-    row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    length = np.sqrt(np.bincount(row_of, values * values, minlength=rows.shape[0]))
-    length[length == 0] = 1.0
-    return with_values(rows, values / spread(rows, length))
+    return with_values(rows, values / spread(rows, row_lengths(rows)))
+
+
+def row_lengths(rows: Csr) -> Float:
+    """Return the Euclidean length of each row; 1 for rows of zeros."""
+    lengths = np.empty(rows.shape[0])
+    for start, stop in row_blocks(rows.indptr):
+        starts = rows.indptr[start : stop + 1]
+        values = rows.data[starts[0] : starts[-1]].astype(np.float64)
+        row_of = np.repeat(np.arange(stop - start), np.diff(starts))
+        lengths[start:stop] = np.sqrt(np.bincount(row_of, values**2, minlength=stop - start))
+    lengths[lengths == 0] = 1.0
+    return lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +259,7 @@ class View:
     rows : TrainingRows
         The training rows in this view, at the places that the model has them at.
     centroids : LabelCentroids or None
-        None for measurements.
+        None for measurements, and where they are left out.
     """
 
     look: Look
@@ -198,39 +271,56 @@ class View:
         cls, look: Look, X: Features, Y: Csr, n_jobs: int | None = None, algorithm: object = "auto"
     ) -> "View":
         """Look at all training rows."""
+        if isinstance(algorithm, SegmentedAlgorithm) and algorithm.folder and look.is_words:
+            index, sums = stored_view(look, trust(as_csr(X)), Y, algorithm, n_jobs)
+            search = SegmentedAlgorithm(algorithm.max_memory, index)
+            rows = TrainingRows(index.X, look.metric, n_jobs, algorithm=search)
+            return cls(look, rows, sums if look.has_centroids else None)
         rows = TrainingRows(look.of(X), look.metric, n_jobs, algorithm=algorithm)
         return cls(look, rows, None).with_centroids(Y)
 
     def with_centroids(self, Y: Csr) -> "View":
         """Return the view with centroids, built from all rows; measurements have none."""
-        if self.look.kind == "scaled":
+        if not self.look.has_centroids:
             return self
         seen = self.rows.X
         if self.rows.n_empty:
             kept = np.flatnonzero(~self.rows.gone)
             seen, Y = seen[kept], Y[kept]
-        unit = unit_rows(seen)
+        rows = trust(as_csr(seen))
         centroids = LabelCentroids.build(
-            *_arrays(unit), int(unit.shape[1]), *csr_parts(Y), int(Y.shape[1]), thread_count()
+            *_arrays(rows),
+            int(rows.shape[1]),
+            row_lengths(rows),
+            *csr_parts(Y),
+            int(Y.shape[1]),
+            thread_count(),
         )
         return replace(self, centroids=centroids)
 
     @property
+    def is_stored(self) -> bool:
+        """Whether the view is mapped from a folder, without changes since."""
+        algorithm = self.rows.algorithm
+        if not isinstance(algorithm, SegmentedAlgorithm) or algorithm.index is None:
+            return False
+        return are_same_rows(self.rows.X, algorithm.index.X) and not self.rows.n_empty
+
+    @property
     def part_names(self) -> list[str]:
         """What its parts are called."""
-        more = self.look.has_more_parts
-        kinds = ["votes", *["sharper votes"] * more, "local ridge", *["closer local ridge"] * more]
-        kinds += ["centroids"] * (self.look.kind != "scaled")
+        more, parts = self.look.has_more_parts, self.look.parts
+        kinds = ["votes", *["sharper votes"] * more] * ("votes" in parts)
+        kinds += ["local ridge", *["closer local ridge"] * more] * ("local ridge" in parts)
+        kinds += ["centroids"] * self.look.has_centroids
         return [f"{kind}, {self.look.name}" for kind in kinds]
 
     def nearest(self, seen: Features) -> NeighborGraph:
         """Return the nearest training rows of rows that are in this view already."""
         return self.rows.query(seen, NEIGHBORS)
 
-    def nearest_others(self, places: Int | None) -> NeighborGraph:
-        """Return the nearest other rows of training rows; None for all of them."""
-        if places is None:
-            return self.rows.query_self(NEIGHBORS)
+    def nearest_others(self, places: Int) -> NeighborGraph:
+        """Return the nearest other rows of training rows."""
         return self.rows.query_rows(places, NEIGHBORS)
 
     def speak(self, near: NeighborGraph, seen: Features) -> BlendView:
@@ -241,7 +331,7 @@ class View:
             np.ascontiguousarray(near.values),
             *self.votes(),
             self.ridge(near).reshape(-1, near.k),
-            self.centroids is None,
+            not self.look.is_words,
         )
         if self.centroids is not None:
             view.use_centroids(self.centroids, *_arrays(unit_rows(seen)))
@@ -249,10 +339,14 @@ class View:
 
     def votes(self) -> tuple[Int, Float]:
         """Return numbers of voters, and powers of their similarities."""
+        if "votes" not in self.look.parts:
+            return NO_VOTES
         return MORE_VOTES if self.look.has_more_parts else VOTES
 
     def ridge(self, near: NeighborGraph) -> Float:
         """Return the weights of local ridge for each neighbour, shape (1, α's, n, k)."""
+        if "local ridge" not in self.look.parts:
+            return np.empty((1, 0, near.n_queries, near.k))
         alphas = MORE_ALPHAS if self.look.has_more_parts else (ALPHA,)
         if self.look.kind == "scaled":
             alphas = (DENSE_ALPHA,)
@@ -269,7 +363,7 @@ class View:
             votes[: len(weights)] = weights / (weights.sum() or 1.0)
             shares.append(votes)
         for ridge in self.ridge(near)[0, :, 0, : len(found)]:
-            rest = (1.0 - ridge.sum()) / max(1, len(found)) if self.centroids is None else 0.0
+            rest = (1.0 - ridge.sum()) / max(1, len(found)) if not self.look.is_words else 0.0
             shares.append(ridge + rest)
         parts = [Breakdown(0.0, (Terms("neighbor", found[has], each[has]),)) for each in shares]
         if self.centroids is not None:

@@ -1,20 +1,21 @@
 """A fitted blend: its parts, and the mixture that turns what they say into probabilities."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from vicinal._core.arrays import Csr, Features, Float, Int, Int32
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32, count_columns
 from vicinal._core.csr import checked_csr, no_rows, take_rows, trust
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_part, read_value
-from vicinal._core.threads import thread_count, using_threads
+from vicinal._core.threads import on_one_blas_thread, thread_count, using_threads
 from vicinal._core.validation import csr_parts
 from vicinal._native import blend_cells
-from vicinal.errors import ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Terms, mixture_breakdown
+from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.explanation.breakdown import Breakdown, Terms, mixture_breakdown
 from vicinal.graph import NeighborGraph
 from vicinal.methods._formulas import cells as score_cells
 from vicinal.methods.blend.global_ridge import (
@@ -22,6 +23,7 @@ from vicinal.methods.blend.global_ridge import (
     MOST_KERNEL_ROWS,
     MOST_UNKNOWNS,
     GlobalRidge,
+    KeptFeatures,
     Landmarks,
 )
 from vicinal.methods.blend.mixture import (
@@ -32,7 +34,7 @@ from vicinal.methods.blend.mixture import (
     content_order,
     fit_boosting,
 )
-from vicinal.methods.blend.parts import Look, View, choose_looks, unit_rows
+from vicinal.methods.blend.parts import PARTS, Look, View, choose_looks, unit_rows
 from vicinal.methods.training import Training, check_given, read_indicator
 from vicinal.scores import Scores
 
@@ -43,10 +45,11 @@ FEW_LABELS = 30
 BELOW = 256
 """Labels below the candidates whose order is that of their centroids."""
 MOST_CELLS = 400_000
-MOST_ROWS = 20_000
+MOST_ROWS = 14_000
 """Rows and cells that the mixture is learned on at most."""
 LEAST_PROBABILITY = 1e-6
 """Of a candidate. Labels below the candidates score less: by similarity, then by frequency."""
+MOST_PROBABILITY = float(np.nextafter(1.0, 0.0))
 LEAST_SIMILAR, MOST_FREQUENT = 2e-7, 1e-7
 BLOCK_ROWS = 2048
 
@@ -139,8 +142,10 @@ class BlendScoring:
     mixture : Trees or ConvexMix
     held_out : HeldOut or None
         None after a change, and in a loaded model.
-    taught : mapping of bytes to tuple of int
-        Ids of the rows that were learned after the fit, by their features.
+    taught : dict of bytes to tuple of int
+        Ids of the rows that were learned after the fit, by their features. Shared by all versions
+        of a model and never emptied, so that learning does not copy it: an id counts if the version
+        has a row of that id with these features.
     looks : tuple of Look
         Of a loaded model, until it is bound to its rows.
     """
@@ -152,7 +157,7 @@ class BlendScoring:
     plan: CellPlan
     mixture: Mixture
     held_out: HeldOut | None = None
-    taught: Mapping[bytes, tuple[int, ...]] = field(default_factory=dict)
+    taught: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
     looks: tuple[Look, ...] = ()
 
     @property
@@ -171,13 +176,19 @@ class BlendScoring:
         """Training rows, without empty places."""
         return self.views[0].rows.n_rows if self.views else int(self.Y.shape[0])
 
+    @property
+    def are_stored(self) -> bool:
+        """Whether all views are as they were written to a folder."""
+        return all(view.is_stored for view in self.views)
+
     # -- scores
 
+    @on_one_blas_thread
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Return the probability of every candidate; `graph` is not used."""
         given = check_given(X, graph.n_queries)
         if not given.shape[0]:
-            return Scores.sparse(no_rows(len(self.counts)), self._base())
+            return Scores.sparse(no_rows(len(self.counts)), self._base)
         found = [
             self._scores(given if stop - start == given.shape[0] else given[start:stop])
             for start, stop in blocks(given.shape[0], BLOCK_ROWS, "Blending")
@@ -197,8 +208,9 @@ class BlendScoring:
         values[has_cell] = probability(log_odds)[listed.cell[has_cell]]
         shape = (n_rows, len(self.counts))
         stored = checked_csr(values, listed.labels, listed.indptr, shape)
-        return Scores.sparse(stored, self._base())
+        return Scores.sparse(stored, self._base)
 
+    @cached_property
     def _base(self) -> Float:
         """Return the scores of labels that are not listed: by frequency, below all others."""
         return MOST_FREQUENT * (self.counts / max(1, self.n_rows))
@@ -217,7 +229,7 @@ class BlendScoring:
     def _unit(self, ridge: GlobalRidge, seen: Sequence[Features]) -> Features:
         """Return rows as a ridge takes them: words have length one."""
         rows = seen[ridge.view]
-        return rows if self.views[ridge.view].centroids is None else unit_rows(rows)
+        return unit_rows(rows) if self.views[ridge.view].look.is_words else rows
 
     def _cells(
         self,
@@ -239,7 +251,7 @@ class BlendScoring:
                 list(tables),
                 *csr_parts(self.Y),
                 int(self.Y.shape[1]),
-                self._prior(),
+                self._prior,
                 *(none if own is None else csr_parts(trust(own))),
                 self.plan.counts(below),
                 self.plan.every_label,
@@ -247,6 +259,7 @@ class BlendScoring:
             )
         )
 
+    @cached_property
     def _prior(self) -> Cells:
         """Return the logarithm of each label's share of rows."""
         share = (self.counts + 0.5) / (self.n_rows + 1.0)
@@ -303,18 +316,19 @@ class BlendScoring:
     def _owners(self) -> Int:
         """Return the part that each column of a cell belongs to; the prior belongs to none.
 
-        The similarities of a view's neighbours belong to its votes.
+        The similarities of a view's neighbours belong to its votes, or its next part.
         """
         names = self.names
         firsts, part = [], 0
         for view in self.views:
-            firsts += [part] * 3
+            firsts += [part if view.part_names else len(names)] * 3
             part += len(view.part_names)
         return np.array([*np.repeat(np.arange(len(names)), 2), *firsts, len(names)])
 
     # -- fitting
 
     @classmethod
+    @on_one_blas_thread
     def fit(
         cls,
         training: Training,
@@ -324,10 +338,11 @@ class BlendScoring:
         max_memory: int,
         n_jobs: int | None = None,
         algorithm: object = "auto",
+        parts: tuple[str, ...] = PARTS,
     ) -> Self:
         """Build the parts and learn their mixture from leave-one-out cells."""
         X = check_given(training.X, training.n_rows)
-        looks = choose_looks(X, training.Y, metric)
+        looks = [replace(look, parts=parts) for look in choose_looks(X, training.Y, metric)]
         views = tuple(View.build(look, X, training.Y, n_jobs, algorithm) for look in looks)
         bare = cls(
             views,
@@ -337,6 +352,8 @@ class BlendScoring:
             CellPlan.of(training.Y),
             ConvexMix(np.ones(1), 1.0, 0.0, 1),
         )
+        if not bare.names:
+            raise InvalidArgumentError("parts", "one that these rows can have", list(parts))
         return bare._mixed(X, combine, random_state)
 
     def _mixed(self, X: Features, combine: str, random_state: int) -> Self:
@@ -368,15 +385,12 @@ class BlendScoring:
 
         Later rows are dropped once there are `most_cells` cells.
         """
-        n_rows = self.n_rows
-        every = len(rows) > n_rows // 3
-        near = [view.nearest_others(None if every else rows) for view in self.views]
         found: list[Listed] = []
         n_cells = 0
         for start, stop in blocks(len(rows), BLOCK_ROWS, "Leaving rows out"):
             some = rows[start:stop]
             seen = [take_rows(view.rows.X, some) for view in self.views]
-            graphs = [graph.some(some if every else np.arange(start, stop)) for graph in near]
+            graphs = [view.nearest_others(some) for view in self.views]
             own = take_rows(self.Y, some)
             tables = [ridge.scores_without(self._phi(ridge, seen), own) for ridge in self.ridges]
             found.append(self._cells(seen, graphs, tables, own, 0))
@@ -385,6 +399,7 @@ class BlendScoring:
                 break
         return _joined(found)
 
+    @on_one_blas_thread
     def training_scores(self, training: Training, rows: slice | Int) -> Scores:
         """Return the scores of training rows without themselves among the parts' rows.
 
@@ -397,11 +412,12 @@ class BlendScoring:
         if self.held_out is not None and np.array_equal(known[place], asked):
             return self.held_out.scores.take(place)
         if not len(asked):
-            return Scores.sparse(no_rows(len(self.counts)), self._base())
+            return Scores.sparse(no_rows(len(self.counts)), self._base)
         return self.scores_of(self.left_out(asked, 2**62), len(asked))
 
     # -- changes
 
+    @on_one_blas_thread
     def learned(self, X: Features, Y: Csr, every_label: Csr) -> Self:
         """Return the blend with further rows; `every_label` are the labels of all rows."""
         ready = self.ready()
@@ -418,6 +434,7 @@ class BlendScoring:
             held_out=None,
         )
 
+    @on_one_blas_thread
     def forgotten(self, places: Int) -> Self:
         """Return the blend without the rows at these places, which become empty."""
         ready = self.ready()
@@ -436,6 +453,7 @@ class BlendScoring:
     ) -> tuple[GlobalRidge, ...]:
         return tuple(ridge.changed(self._phi(ridge, seen), Y, sign) for ridge in self.ridges)
 
+    @on_one_blas_thread
     def ready(self) -> Self:
         """Return the blend with the inverses that changes need."""
         if all(ridge.inverse is not None for ridge in self.ridges):
@@ -449,6 +467,7 @@ class BlendScoring:
         """Return the same blend without empty places; `Y` are the labels of the rows that stay."""
         return replace(self, views=tuple(view.compacted() for view in self.views), Y=trust(Y))
 
+    @on_one_blas_thread
     def rebuilt(self, X: Features, Y: Csr) -> Self:
         """Return a blend whose parts are built afresh, with the constants of this one.
 
@@ -482,7 +501,8 @@ class BlendScoring:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the centroids, which are built again from the rows."""
         bare = tuple(replace(view, centroids=None) for view in self.views)
-        return {**vars(self), "views": bare}
+        kept = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**kept, "views": bare, "taught": dict(self.taught)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Build the centroids."""
@@ -501,6 +521,7 @@ class BlendScoring:
         }
 
     @classmethod
+    @on_one_blas_thread
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked; still to be bound to the rows."""
         Y = read_indicator(state, "Y")
@@ -532,28 +553,31 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
     found: list[GlobalRidge] = []
     n_rows, n_labels = (int(size) for size in Y.shape)
     for number, view in enumerate(views):
+        if "ridge" not in view.look.parts:
+            continue
         X, name = view.rows.X, view.look.name
-        is_words = view.centroids is not None
+        unknowns = min(X.shape[1], n_rows, MOST_UNKNOWNS)
+        if unknowns * n_labels > MOST_COEFFICIENTS or 64 * unknowns**2 > max_memory:
+            continue
+        is_words = view.look.is_words
         seen = unit_rows(X) if is_words else X
 
         def add(
             kind: str,
             alpha: float,
-            landmarks: Landmarks | None,
+            basis: Landmarks | KeptFeatures | None,
             view: int = number,
             seen: Features = seen,
             name: str = name,
         ) -> None:
-            found.append(GlobalRidge.fit(f"{kind}, {name}", view, alpha, landmarks, seen, Y))
+            found.append(GlobalRidge.fit(f"{kind}, {name}", view, alpha, basis, seen, Y))
 
-        unknowns = min(seen.shape[1], n_rows)
-        unknowns = min(unknowns, MOST_UNKNOWNS)
-        if unknowns * n_labels > MOST_COEFFICIENTS or 64 * unknowns**2 > max_memory:
-            continue
         if seen.shape[1] <= MOST_UNKNOWNS:
             add("ridge", 1.0, None)
         elif n_rows <= MOST_UNKNOWNS:
             add("ridge", 1.0, Landmarks.choose(seen, 0.0))
+        elif is_words and number == len(views) - 1:
+            add("ridge", 1.0, KeptFeatures.strongest(seen))
         if isinstance(seen, np.ndarray) and n_rows <= MOST_KERNEL_ROWS:
             for share, alpha in KERNELS:
                 marks = Landmarks.choose(seen, share * typical_width(seen))
@@ -577,7 +601,7 @@ def typical_width(rows: Float) -> float:
 
 def label_counts(Y: Csr) -> Int:
     """Return how many rows have each label."""
-    return np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)
+    return count_columns(Y.indices, int(Y.shape[1]))
 
 
 def _sampled(n_rows: int, most: int, random_state: int) -> Int:
@@ -624,7 +648,9 @@ def _united(terms: Sequence[Terms]) -> tuple[Terms, ...]:
 
 
 def probability(log_odds: Float) -> Float:
-    """Return the probabilities of log-odds, at least :data:`LEAST_PROBABILITY`.
+    """Return the probabilities of log-odds, at least :data:`LEAST_PROBABILITY` and below 1.
+
+    A probability of 1 is left to labels that were taught.
 
     Examples
     --------
@@ -632,4 +658,4 @@ def probability(log_odds: Float) -> Float:
     [0.5, 1e-06]
     """
     p: Float = 1.0 / (1.0 + np.exp(-np.clip(log_odds, -700.0, 700.0)))
-    return np.clip(p, LEAST_PROBABILITY, 1.0)
+    return np.clip(p, LEAST_PROBABILITY, MOST_PROBABILITY)

@@ -6,6 +6,7 @@ Comes in: rows and labels. Goes out: a :class:`RidgeScoring`, which scores rows 
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from typing import Self, cast
 
 from vicinal._core.checks import check_flag, check_integer, unchanged_on_failure
@@ -23,6 +24,7 @@ from vicinal.methods.training import Scoring, Training, check_cells, leave_one_o
 from vicinal.scores import Scores
 
 
+@dataclass(eq=False, repr=False)
 class LabelRidge(IncrementalEstimator):
     """Ridge regression of every label on the features, solved for all labels at once.
 
@@ -63,6 +65,9 @@ class LabelRidge(IncrementalEstimator):
     algorithm : str or callable
         The index for ``kneighbors``: ``"auto"`` (exact: inverted if X is sparse, else dense),
         another name, or a factory (:func:`vicinal.index.build_index`).
+    recalibrate_at : float or {"always", "never"}
+        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
+        share of the rows has changed (see :meth:`recalibrate`).
 
     Attributes
     ----------
@@ -102,38 +107,16 @@ class LabelRidge(IncrementalEstimator):
         scoring=(RidgeScoring,),
     )
 
-    loo_scores_: Scores
-
-    def __init__(
-        self,
-        alpha: float | list[float] = 1.0,
-        kernel: str | None = None,
-        *,
-        gamma: float | None = None,
-        max_features: int | None = None,
-        keep_loo: bool = False,
-        max_memory: int | None = None,
-        backend: str = "numpy",
-        device: str | None = None,
-        metric: str = "cosine",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-    ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.max_features = max_features
-        self.keep_loo = keep_loo
-        self.max_memory = max_memory
-        self.backend = backend
-        self.device = device
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
+    alpha: float | list[float] = 1.0
+    kernel: str | None = None
+    _: KW_ONLY
+    gamma: float | None = None
+    max_features: int | None = None
+    keep_loo: bool = False
+    max_memory: int | None = None
+    backend: str = "numpy"
+    device: str | None = None
+    metric: str = "cosine"
 
     def fit(
         self,
@@ -177,11 +160,11 @@ class LabelRidge(IncrementalEstimator):
     @contextmanager
     def _changing(self) -> Iterator[SmallChange]:
         """Change the model, unless its rows have weights, which further rows would lack."""
-        with super()._changing() as reviser:
-            if getattr(reviser.version.scoring, "weights", None) is not None:
+        with super()._changing() as change:
+            if getattr(change.version.scoring, "weights", None) is not None:
                 expected = "a model fitted without sample_weight (fit again on all rows)"
                 raise InvalidArgumentError("partial_fit, forget", expected, "weighted rows")
-            yield reviser
+            yield change
 
     def _neighbors(self) -> int:
         """Return 0: no rows are searched."""
@@ -208,7 +191,7 @@ class LabelRidge(IncrementalEstimator):
             )
         if check_flag("keep_loo", self.keep_loo):
             check_cells(*training.Y.shape)
-            self.loo_scores_ = leave_one_out(scoring, training)
+            self.loo_scores_: Scores = leave_one_out(scoring, training)
 
     @property
     def alpha_(self) -> float:

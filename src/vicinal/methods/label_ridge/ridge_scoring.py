@@ -10,10 +10,10 @@ import numpy as np
 from vicinal._core.arrays import Csr, Features, Float, Int, row_ids
 from vicinal._core.csr import take_rows
 from vicinal._core.state import State, read_array, read_plain, read_value
-from vicinal._core.threads import library_threads
+from vicinal._core.threads import library_threads, on_one_blas_thread, one_blas_thread
 from vicinal._core.validation import as_csr, check_features
 from vicinal.errors import InvalidArgumentError, ModelFormatError, warn_user
-from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.methods._formulas import best_micro_f1, best_of, best_weighted_micro_f1, sampled_rows
 from vicinal.methods.label_ridge.solver import (
@@ -74,15 +74,7 @@ def read_weights(state: Mapping[str, State], n_rows: int) -> Float | None:
 
 @dataclass(frozen=True, eq=False)
 class RowView:
-    """How rows enter the regression.
-
-    Parameters
-    ----------
-    is_unit : bool
-        Whether rows are divided by their length first.
-    columns : ndarray of int64 or None
-        The columns that are kept, rising; None for all.
-    """
+    """How rows enter the regression."""
 
     is_unit: bool
     columns: Int | None = None
@@ -94,14 +86,7 @@ class RowView:
 
 
 def unit_rows(X: Features) -> Features:
-    """Return rows divided by their Euclidean length, in float64; rows of zeros stay.
-
-    Examples
-    --------
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ]])
-    """
+    """Return rows divided by their Euclidean length, in float64; rows of zeros stay."""
     return reweigh(X, lambda stored: unit_length(stored, stored.data.astype(np.float64)))
 
 
@@ -130,18 +115,7 @@ KEPT_CELLS = 2**23
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What coefficients are multiplied by.
-
-    Parameters
-    ----------
-    view : RowView
-    n_features : int
-        Of the rows before the view.
-    gamma : float or None
-        γ of the Gaussian kernel; None if the ridge is linear.
-    rows : ndarray or csr_array or None
-        The training rows that the kernel compares new rows with; None if the ridge is linear.
-    """
+    """What coefficients are multiplied by."""
 
     view: RowView
     n_features: int
@@ -170,17 +144,7 @@ def fit_of(inputs: Features, coefficients: Matrix) -> Float:
 
 @dataclass(frozen=True, eq=False)
 class LeftOutRows:
-    """Some training rows, each scored by a fit on the other rows.
-
-    Parameters
-    ----------
-    places : slice or ndarray of int64
-        Which rows.
-    inputs : ndarray or csr_array
-        See :class:`Inputs`.
-    Y : csr_array of int32
-        Their labels.
-    """
+    """Some training rows, each scored by a fit on the other rows."""
 
     places: slice | Int
     inputs: Features
@@ -213,16 +177,7 @@ def count_alone(leverage: Float) -> int:
 def judge(
     inputs: Inputs, training: Training, mean: Float, judged: Int | None
 ) -> Callable[[Solution], float]:
-    """Return a function from a solution to its best micro-F1 on rows that are left out.
-
-    Parameters
-    ----------
-    inputs : Inputs
-    training : Training
-    mean : ndarray of float64, shape (L,)
-    judged : ndarray of int64 or None
-        The rows; None for evenly spaced ones.
-    """
+    """Return a function from a solution to its best micro-F1 on rows that are left out."""
     places = sampled_rows(training.n_rows) if judged is None else judged
 
     def prepare() -> LeftOutRows:
@@ -241,53 +196,13 @@ def judge(
     return micro_f1
 
 
-FEW_UNKNOWNS = 500
-"""Unknowns up to which threads would wait for each other, and matrices are solved on one."""
+FEW_UNKNOWNS = 3000
+"""Unknowns up to which one thread solves: within 0.6 s, while several would mostly wait."""
 
 
 @dataclass(frozen=True, eq=False)
 class RidgeScoring(EveryLabel):
-    """The coefficients of every label.
-
-    Parameters
-    ----------
-    coefficients : ndarray, shape (p, L)
-        One row per kept column, or per training row with a kernel. Memory: 8 bytes for each.
-    mean : ndarray of float64, shape (L,)
-        The share of training rows that have each label.
-    leverage : ndarray of float64, shape (n,)
-        :math:`h_i`; zeros where scores of the training rows come from folds.
-    alpha : float
-    Y : csr_array of int32, shape (n, L)
-    view : RowView
-    n_features : int
-    gamma : float or None
-        Of the Gaussian kernel; None for a linear ridge.
-    rows : ndarray or csr_array or None
-        The training rows as the kernel takes them; None for a linear ridge.
-    fold_coefficients : tuple of ndarray
-        Coefficients without each fold, where there is no leverage; not saved.
-    weights : ndarray of float64, shape (n,), or None
-        The weights of the training rows; None where each counts once.
-    micro_f1 : float
-        The leave-one-out micro-F1 that α was chosen by; 0 for a single α; not saved.
-
-    Examples
-    --------
-    Two rows with one feature each; α = 1 halves the coefficients:
-
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1, 0], [0, 1]], dtype=np.int32))
-    >>> nobody = NeighborGraph(np.empty((2, 0), dtype=np.int32), np.empty((2, 0)), "dot", 2)
-    >>> training = Training(nobody, Y, np.eye(2))
-    >>> fitted = RidgeScoring.fit(training, RidgeSettings(), is_unit=True)
-    >>> fitted.scores(nobody, np.eye(2)).toarray()
-    array([[0.75, 0.25],
-           [0.25, 0.75]])
-    >>> fitted.training_scores(training, slice(0, 2)).toarray()  # each from the other row
-    array([[0.5, 0.5],
-           [0.5, 0.5]])
-    """
+    """The coefficients of every label."""
 
     coefficients: Matrix
     mean: Float
@@ -322,19 +237,7 @@ class RidgeScoring(EveryLabel):
         max_features: int | None = None,
         judged: Int | None = None,
     ) -> Self:
-        """Fit for each α of the settings and keep the best.
-
-        Parameters
-        ----------
-        training : Training
-        settings : RidgeSettings
-        is_unit : bool
-            Whether rows are divided by their length.
-        max_features : int or None
-            Most columns to fit on, those with the largest sums of squares; None for all.
-        judged : ndarray of int64 or None
-            Rows whose leave-one-out scores choose α; None for evenly spaced ones.
-        """
+        """Fit for each α of the settings and keep the best."""
         X = check_given(training.X, training.n_rows)
         view, weights = RowView(is_unit), training.weights
         rows = view.of(X)
@@ -347,7 +250,8 @@ class RidgeScoring(EveryLabel):
             _check_kernel_weights(settings, weights)
             gamma = usual_gamma(rows) if settings.gamma is None else settings.gamma
         check_coefficients(rows, training.n_labels, gamma, settings)
-        with library_threads(1 if n_unknowns(rows, gamma) <= FEW_UNKNOWNS else None):
+        is_small = n_unknowns(rows, gamma) <= FEW_UNKNOWNS
+        with one_blas_thread() if is_small else library_threads():
             return cls._best(rows, training, mean, gamma, settings, view, judged)
 
     @classmethod
@@ -423,11 +327,13 @@ class RidgeScoring(EveryLabel):
         """What the coefficients are multiplied by."""
         return Inputs(self.view, self.n_features, self.gamma, self.rows)
 
+    @on_one_blas_thread
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the rows of `X`; `graph` is not used."""
         given = check_given(X, graph.n_queries, self.n_features)
         return Scores.dense(fit_of(self._inputs.of(given), self.coefficients) + self.mean)
 
+    @on_one_blas_thread
     def training_scores(self, training: Training, rows: slice | Int) -> Scores:
         """Score some of the training rows, each by a fit on the other rows.
 

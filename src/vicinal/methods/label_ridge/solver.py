@@ -39,38 +39,18 @@ from vicinal._core.checks import check_integer, check_option, check_positive, ch
 from vicinal._core.threads import thread_count
 from vicinal._native import column_products, quadratic_forms
 from vicinal.errors import InvalidArgumentError
+from vicinal.index._common import BACKENDS
 from vicinal.methods._formulas import native_matrix
 from vicinal.methods.training import Training
 
 KERNELS = ("rbf",)
-BACKENDS = ("numpy", "torch")
 DEFAULT_MEMORY = 4 * 2**30
 """Bytes that a fit may use by default."""
 
 
 @dataclass(frozen=True)
 class RidgeSettings:
-    """Settings of a fit.
-
-    Parameters
-    ----------
-    alphas : tuple of float
-        Regularisation strengths, above 0; of several, leave-one-out micro-F1 chooses.
-    kernel : None or "rbf"
-        Linear, or Gaussian.
-    gamma : float or None
-        Of the Gaussian kernel :math:`e^{-γ d²}`; None for 1 over the median squared distance of
-        training rows.
-    max_memory : int
-        Bytes that the fit may use.
-    backend : {"numpy", "torch"}
-    device : str or None
-    float64_size : int or None
-        Largest matrix inverted in float64; None for 3,000.
-    climbs : bool
-        Whether rising alphas are tried from the second one upwards, or else downwards, as long as
-        each is better than the last; otherwise all are.
-    """
+    """Settings of a fit."""
 
     alphas: tuple[float, ...] = (1.0,)
     kernel: str | None = None
@@ -83,13 +63,7 @@ class RidgeSettings:
 
 
 def check_alphas(alpha: object) -> tuple[float, ...]:
-    """Return the strengths to try: one number, or several.
-
-    Examples
-    --------
-    >>> check_alphas(1), check_alphas([0.3, 3])
-    ((1.0,), (0.3, 3.0))
-    """
+    """Return the strengths to try: one number, or several."""
     if isinstance(alpha, bool | str | bytes) or not hasattr(alpha, "__iter__"):
         return (check_positive("alpha", alpha),)
     values = tuple(check_positive("alpha", value) for value in check_sequence("alpha", alpha))
@@ -192,13 +166,7 @@ TOLERATED_RESIDUAL = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The solution for one α.
-
-    Parameters
-    ----------
-    coefficients : ndarray, shape (m, L), or (n, L) with a kernel
-    leverage : ndarray of float64, shape (n,)
-    """
+    """The solution for one α."""
 
     coefficients: Matrix
     leverage: Float
@@ -218,11 +186,6 @@ def coefficient_bytes(n_rows: int, n_columns: int, n_labels: int, *, has_kernel:
 
     In the primal, four of them: the right-hand side, the solution, its part in the number type of
     the solve, and the best so far. In the dual, three of rows and labels, and two of coefficients.
-
-    Examples
-    --------
-    >>> coefficient_bytes(1_000, 100, 10, has_kernel=False)
-    32000
     """
     if has_kernel:
         return 8 * n_labels * 4 * n_rows
@@ -234,10 +197,7 @@ def coefficient_bytes(n_rows: int, n_columns: int, n_labels: int, *, has_kernel:
 def primal(
     rows: Features, Y: Csr, mean: Float, settings: RidgeSettings, root: Float | None = None
 ) -> Solve:
-    """Return the solver of the equations of XᵀX.
-
-    Where rows have weights, `root` are their square roots, by which `rows` are multiplied already.
-    """
+    """Return the solver of the equations of XᵀX."""
     dtype = solving_dtype(rows.shape[1], settings.float64_size)
     products = gram(rows, dtype)
     right = _centred_products(rows if root is None else scaled(rows, root), Y, mean)
@@ -260,11 +220,7 @@ def dual(
     rows: Features | None,
     root: Float | None = None,
 ) -> Solve:
-    """Return the solver of the equations of a kernel; of features if `rows` are given.
-
-    Where they are, the kernel is that of their products. Where rows have weights, `root` are their
-    square roots, by which `kernel` (on both sides) and `rows` are multiplied already.
-    """
+    """Return the solver of the equations of a kernel; of features if `rows` are given."""
     dtype = solving_dtype(len(kernel), settings.float64_size)
     kernel = kernel.astype(dtype, copy=False)
     targets = Y.toarray() - mean
@@ -393,13 +349,7 @@ def squared_distances(Q: Features, X: Features) -> Float:
 
 
 def gaussian(Q: Features, X: Features, gamma: float) -> Float:
-    r"""Return :math:`e^{-\gamma \lVert q - x \rVert^2}` for all pairs of rows.
-
-    Examples
-    --------
-    >>> gaussian(np.array([[1.0]]), np.array([[1.0], [2.0]]), 1.0).round(4)
-    array([[1.    , 0.3679]])
-    """
+    r"""Return :math:`e^{-\gamma \lVert q - x \rVert^2}` for all pairs of rows."""
     return np.exp(-gamma * squared_distances(Q, X))
 
 

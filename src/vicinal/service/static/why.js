@@ -1,4 +1,4 @@
-// Why a label: the words without which its score falls, the training rows that carry it, the exact parts.
+// Why a label: the words without which its score falls, the training rows that have it, the exact parts.
 
 import { ask, make } from "/static/api.js";
 
@@ -39,7 +39,7 @@ export class Why {
       make("h3", { textContent: label }),
       make("p", {
         className: "hint",
-        textContent: `${carriers.length} of the ${this.near.length} nearest training rows carry this label.`,
+        textContent: `${carriers.length} of the ${this.near.length} nearest training rows have this label.`,
       }),
       words,
       make("ol", {}, ...carriers.map(neighborItem)),
@@ -107,9 +107,16 @@ function partName(part) {
   return part.kind === "neighbor" && part.name === String(part.id) ? `row ${part.id}` : part.name;
 }
 
+const SHOWN_PARTS = 10;
+
 function partsTable(explanation) {
   const parts = explanation.parts.filter((part) => part.share !== 0);
+  parts.sort((one, other) => Math.abs(other.share) - Math.abs(one.share));
+  const others = parts.splice(SHOWN_PARTS);
   const lines = [["base", explanation.base], ...parts.map((part) => [partName(part), part.share])];
+  if (others.length > 0) {
+    lines.push([`${others.length} others`, others.reduce((sum, part) => sum + part.share, 0)]);
+  }
   return make(
     "div",
     {},
