@@ -573,6 +573,42 @@ def test_lessons_do_not_wait_for_a_snapshot(start, monkeypatch) -> None:
         assert saving.result().json()["version"] == 1
 
 
+def test_lessons_do_not_wait_for_a_list_of_what_was_taught(client, monkeypatch) -> None:
+    client.learn("a parrot", "birds", key="first")
+    is_reading, may_go_on = threading.Event(), threading.Event()
+    real = EventStore._event
+    listing: list[int] = []
+
+    def slow(self: EventStore, row: Any) -> Any:
+        if threading.current_thread().name.startswith("quick"):
+            listing.append(1)
+            is_reading.set()
+            assert may_go_on.wait(20)
+        return real(self, row)
+
+    monkeypatch.setattr(EventStore, "_event", slow)
+    with ThreadPoolExecutor(2) as pool:
+        listed = pool.submit(client.get, f"{MODEL}/taught")
+        assert is_reading.wait(20)
+        taught = pool.submit(client.learn, "a whale", "fish", key="second")
+        try:
+            assert taught.result(timeout=10).json()["version"] == 2
+        finally:
+            may_go_on.set()
+        assert len(listed.result().json()["taught"]) == 1
+    assert listing == [1]
+
+
+def test_preparation_is_under_way_from_the_first_moment(start, monkeypatch) -> None:
+    may_go_on = threading.Event()
+    monkeypatch.setattr(ServedModel, "prepare", lambda self: may_go_on.wait(20))
+    client = start()
+    assert client.facts()["upkeep"] == "preparing"
+    assert client.predict("a cat")["version"] == 0
+    may_go_on.set()
+    wait_until(lambda: client.facts()["upkeep"] == "nothing")
+
+
 def test_a_method_that_recalibrates_more_than_its_threshold_is_replaced_whole(model_folder) -> None:
     """The copy learns what was taught meanwhile, then takes the model's place."""
 

@@ -17,8 +17,6 @@ from vicinal._core.csr import (
     is_canonical_indicator,
     quick_indicator,
     trust,
-    widened,
-    with_rows,
 )
 from vicinal._core.validation import canonical_csr
 from vicinal.errors import InvalidArgumentError
@@ -132,15 +130,6 @@ def _any_labels(
         expected = f"{matrix.shape[1]} different names, one per label"
         raise InvalidArgumentError("label_names", expected, f"{len(set(names))} of {len(names)}")
     return Labels(matrix, names, kind, dtype)
-
-
-def extended_labels(
-    known: Labels, Y: object, n_rows: int, label_names: Sequence[str] | None = None
-) -> Labels:
-    """Return the labels of known rows and of `n_rows` further ones; new names come last."""
-    moved, names = further_labels(known.names, Y, n_rows, label_names)
-    stacked = with_rows(widened(known.matrix, len(names)), moved)
-    return Labels(stacked, names, known.kind, known.dtype)
 
 
 def further_labels(

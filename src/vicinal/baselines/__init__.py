@@ -36,7 +36,7 @@ class LabelFrequency(WeightedClassifier):
     array([[1, 0]])
     """
 
-    method = Method("frequency", neighbors=None, is_baseline=True)
+    method = Method("frequency", neighbors=None)
 
     frequencies_: Float
 

@@ -214,7 +214,7 @@ class BoosTexter(WeightedClassifier):
            [1]])
     """
 
-    method = Method("boostexter", neighbors=None, is_baseline=True)
+    method = Method("boostexter", neighbors=None)
 
     features_: Int
     thresholds_: Float
@@ -323,7 +323,7 @@ class ADTBoostMH(WeightedClassifier):
            [1]])
     """
 
-    method = Method("adtboost", neighbors=None, is_baseline=True)
+    method = Method("adtboost", neighbors=None)
 
     parents_: Int
     features_: Int

@@ -234,7 +234,7 @@ class RankSVM(MultiLabelClassifier):
            [0, 1]])
     """
 
-    method = Method("rank-svm", neighbors=None, is_baseline=True)
+    method = Method("rank-svm", neighbors=None)
 
     X_: Features
     weights_: Float
@@ -377,7 +377,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
            [1, 1]])
     """
 
-    method = Method("br-svm", neighbors=None, is_baseline=True)
+    method = Method("br-svm", neighbors=None)
 
     machines_: list[Scorer]
     decision_: FittedDecision

@@ -138,8 +138,6 @@ def text_chunks(
         yield TextChunk(list(texts), label_sets(records, reading))
 
 
-IN_BLOCKS = ("xc", *ARFF)
-"""Formats that are read in blocks; the others are read whole."""
 BLOCK_CHUNK_BYTES = 2**22
 """Text of extreme classification that is parsed at a time: 4 MiB."""
 

@@ -52,8 +52,6 @@ class Method:
         How scores become labels by default; None for the rule of the parent class.
     scoring : tuple of types
         The classes that hold what the method learns; registered so that models can be saved.
-    is_baseline : bool
-        Whether the method serves only for comparison, so that tuning does not try it.
 
     Examples
     --------
@@ -71,7 +69,6 @@ class Method:
     decides_by: tuple[str, ...] = ()
     rule: Decision | None = None
     scoring: tuple[type[Saveable], ...] = ()
-    is_baseline: bool = False
 
 
 _REGISTERED: dict[str, type[Any]] = {}

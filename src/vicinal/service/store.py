@@ -164,9 +164,8 @@ class EventStore:
         self.path = path
         self._guard = threading.RLock()
         self._connection = _open(path)
-        self._reading = threading.Lock()
-        self._reader = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        self._reader.execute("PRAGMA query_only=ON")
+        self._lookups = _Reader(path)
+        self._lists = _Reader(path)
         self._bound: dict[str, str] = {}
 
     def bind(self, model: str, fingerprint: str) -> None:
@@ -193,7 +192,7 @@ class EventStore:
         digest = first_digest(self._bound[model])
         found = {0: digest} if 0 in versions else {}
         expected = 1
-        with self._rows("WHERE model = ? ORDER BY version", (model,)) as rows:
+        with self._rows("WHERE model = ? ORDER BY version", (model,), self._lookups) as rows:
             for *columns, stored in rows:
                 if columns[1] != expected or columns[-1] != digest:
                     raise self.gap(model, expected)
@@ -240,8 +239,8 @@ class EventStore:
     def learned_from(self, model: str, origin: str) -> list[int]:
         """Return the ids of all rows that ever came from one object of another program."""
         where = "WHERE model = ? AND origin = ? AND kind = 'learn' ORDER BY version"
-        with self._reading, _clear_errors(self.path):
-            found = self._reader.execute(f"SELECT row_ids FROM events {where}", (model, origin))
+        with self._lookups.lock, _clear_errors(self.path):
+            found = self._lookups.execute(f"SELECT row_ids FROM events {where}", (model, origin))
             return [row_id for (text,) in found for row_id in json.loads(text)]
 
     def after(self, model: str, version: int, most_bytes: int) -> list[Event]:
@@ -255,18 +254,19 @@ class EventStore:
     def latest(self, model: str, version: int, count: int, most_bytes: int) -> list[Event]:
         """Return the newest events up to a version, newest first; fewer if they are large."""
         where = "WHERE model = ? AND version <= ? ORDER BY version DESC LIMIT ?"
-        return self._select(where, (model, version, count), most_bytes)
+        return self._select(where, (model, version, count), most_bytes, self._lists)
 
     def last_version(self, model: str) -> int:
         """Return the version of the newest event; 0 if there is none."""
-        with self._reading, _clear_errors(self.path):
+        with self._lookups.lock, _clear_errors(self.path):
             sql = "SELECT COALESCE(MAX(version), 0) FROM events WHERE model = ?"
-            return int(self._reader.execute(sql, (model,)).fetchone()[0])
+            return int(self._lookups.execute(sql, (model,)).fetchone()[0])
 
     def close(self) -> None:
         """Close the file; what was committed is in it."""
-        with self._guard, self._reading:
-            self._reader.close()
+        with self._guard, self._lookups.lock, self._lists.lock:
+            self._lookups.close()
+            self._lists.close()
             self._connection.close()
 
     def _refuse_another(self, sql: sqlite3.Connection, model: str) -> None:
@@ -279,12 +279,16 @@ class EventStore:
             )
 
     def _select(
-        self, where: str, values: tuple[object, ...], most_bytes: int | None = None
+        self,
+        where: str,
+        values: tuple[object, ...],
+        most_bytes: int | None = None,
+        reader: "_Reader | None" = None,
     ) -> list[Event]:
         """Return events, of `most_bytes` between them if that is given."""
         found: list[Event] = []
         read = 0
-        with self._rows(where, values) as rows:
+        with self._rows(where, values, reader or self._lookups) as rows:
             for row in rows:
                 found.append(self._event(row))
                 read += len(found[-1].change.payload)
@@ -293,10 +297,12 @@ class EventStore:
         return found
 
     @contextmanager
-    def _rows(self, where: str, values: tuple[object, ...]) -> Iterator[Iterator[Any]]:
+    def _rows(
+        self, where: str, values: tuple[object, ...], reader: "_Reader"
+    ) -> Iterator[Iterator[Any]]:
         """Read rows of the table of events; the connection for changes is not used."""
-        with self._reading, _clear_errors(self.path):
-            rows = self._reader.execute(f"SELECT {_COLUMNS} FROM events {where}", values)
+        with reader.lock, _clear_errors(self.path):
+            rows = reader.execute(f"SELECT {_COLUMNS} FROM events {where}", values)
             try:
                 yield rows
             finally:
@@ -324,6 +330,26 @@ class EventStore:
                 with suppress(sqlite3.Error):  # SQLite may have rolled back by itself
                     self._connection.execute("ROLLBACK")
                 raise
+
+
+class _Reader:
+    """A connection that only reads, for one thread at a time: its user holds the lock.
+
+    Lists for clients have another one than the lookups of lessons, which never wait for a list.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.lock = threading.Lock()
+        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._connection.execute("PRAGMA query_only=ON")
+
+    def execute(self, sql: str, values: tuple[object, ...]) -> sqlite3.Cursor:
+        """Run a query."""
+        return self._connection.execute(sql, values)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
 
 
 def _open(path: Path) -> sqlite3.Connection:

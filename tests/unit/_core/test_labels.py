@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from vicinal._core.labels import extended_labels, indicator_of, is_names, read_labels
+from vicinal._core.labels import further_labels, indicator_of, is_names, read_labels
 from vicinal.errors import InvalidArgumentError
 
 INDICATOR = [[1, 0, 1], [0, 0, 0]]
@@ -121,12 +121,12 @@ def test_indicator_of_is_canonical() -> None:
 
 def test_further_rows_may_have_no_label_at_all() -> None:
     known = read_labels([["a"], ["b"]], n_rows=2)
-    more = extended_labels(known, [[], []], n_rows=2)
-    assert more.names == ("a", "b")
-    assert more.matrix.toarray().tolist() == [[1, 0], [0, 1], [0, 0], [0, 0]]
+    matrix, names = further_labels(known.names, [[], []], n_rows=2)
+    assert names == ("a", "b")
+    assert matrix.toarray().tolist() == [[0, 0], [0, 0]]
 
 
 def test_further_rows_with_another_number_of_columns_are_refused_by_name() -> None:
     known = read_labels(INDICATOR, n_rows=2)
     with pytest.raises(InvalidArgumentError, match="Y: expected 3 labels, as in the model, got 2"):
-        extended_labels(known, [[1, 0]], n_rows=1)
+        further_labels(known.names, [[1, 0]], n_rows=1)

@@ -1,5 +1,6 @@
 """``vicinal serve`` and ``vicinal demo --serve``, up to the point where they would listen."""
 
+import gc
 import json
 import socket
 import sys
@@ -91,7 +92,7 @@ def test_metrics_vocabulary_and_tokens_from_files(run, served, model, tmp_path):
         (["--metrics", "list.json"], "--metrics: expected a file of vicinal evaluate --json"),
         (["--metrics", "text.txt"], "--metrics: expected a file of vicinal evaluate --json"),
         (["--metrics", "other=text.txt"], "--metrics: expected ID=FILE with one of heights"),
-        (["--vocabulary", "text.txt"], "line 1: expected URI, tab, label, got one cell"),
+        (["--vocabulary", "text.txt"], "vocabulary: expected a name that ends in .csv, .tsv"),
         (["--write-token", "short"], "--write-token: expected 8 or more printable"),
         (
             ["--read-token", "long-enough", "--read-token-file", "text.txt"],
@@ -163,3 +164,11 @@ def test_port_0_takes_one_free_port_for_every_address():
             server.bound_sockets("127.0.0.1", ports.pop()),
         ):
             pass
+
+
+def test_the_garbage_collector_is_spared_what_is_loaded():
+    try:
+        server.keep_what_is_loaded()
+        assert gc.get_freeze_count() > 10_000
+    finally:
+        gc.unfreeze()

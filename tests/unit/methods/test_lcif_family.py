@@ -212,3 +212,12 @@ def test_power_is_refused_in_the_second_order(sample):
         InvalidArgumentError, match="power: expected 1, because second_order is set"
     ):
         InstanceKNN(3, second_order=True, power=2.0).fit(sample.X, sample.Y)
+
+
+@pytest.mark.parametrize("kind", [FeatureKNN, LCIF])
+def test_tuning_tries_both_switches_and_begins_with_the_default(kind):
+    grid = kind.method.grid
+    assert set(grid["neighbors_of"]) == {"feature", "label"}
+    assert {"kept-mean", "max"} <= set(grid["aggregate"])
+    assert (grid["neighbors_of"][0], grid["aggregate"][0]) == ("feature", "kept-mean")
+    assert (kind().neighbors_of, kind().aggregate) == ("feature", "kept-mean")

@@ -185,6 +185,19 @@ def test_preprocessing_is_fitted_once_or_in_each_fold() -> None:
         )
 
 
+def test_features_are_scaled_by_default_as_comparisons_scale_them() -> None:
+    X, Y = make()
+    cv = [(s.train, s.test) for s in read_splits(3, X, sparse.csr_array(Y))]
+    found = vicinal.tune("mlknn", X, Y, cv=cv, grid={"n_neighbors": [3]}, per_fold=True)
+    compared = vicinal.compare({"one": (X, Y)}, {"mlknn": vicinal.MLkNN(3)}, folds=cv)
+    assert found.preprocess == ("MinMax()",)
+    assert found.table.of("example-f1")[0].tolist() == pytest.approx(
+        list(compared[0].values["example-f1"])
+    )
+    plain = tune("mlknn", X, Y, cv=cv, grid={"n_neighbors": [3]})
+    assert not np.allclose(found.table.of("example-f1"), plain.table.of("example-f1"))
+
+
 def test_second_order_and_texts_in_each_fold() -> None:
     texts = ["red apple", "green apple", "red car", "green car"] * 5
     names = [["fruit"], ["fruit"], ["machine"], ["machine"]] * 5

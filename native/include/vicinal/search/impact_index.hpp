@@ -490,12 +490,13 @@ class ImpactIndex {
           peaks_.edit(slot) = std::nextafter(size, std::numeric_limits<float>::infinity());
       }
     }
-    if (std::ssize(order_->ranked) < fewest_for_columns) {
+    const std::int64_t sparsest =
+        std::ssize(order_->ranked) < fewest_for_columns ? lists_only : choose_levels(rows, counts);
+    if (sparsest == lists_only) {
       blocks_ = Blocks(std::ssize(order_->ranked), block_rows);
       block_rows_ = blocks_.rows_per_block;
       return postings_.choose_shapes(counts, blocks_, 1, 0, true);
     }
-    const std::int64_t sparsest = choose_levels(rows, counts);
     std::int64_t n_columns = 0;
     for (const std::uint32_t count : counts)
       n_columns += count > 0 && count * sparsest >= std::ssize(order_->ranked);
@@ -537,6 +538,9 @@ class ImpactIndex {
   // are also kept row by row, because few rows of a query need them.
   static constexpr std::int64_t lists_decide = 12;
 
+  // Where a cell needs several bits and queries need most columns, lists are faster than columns.
+  static constexpr std::int64_t lists_only = 0;
+
   // Decide from some rows how many bits a cell needs, and how frequent a feature with a column is:
   // 1 of how many rows has it.
   template <class Value>
@@ -556,7 +560,10 @@ class ImpactIndex {
     while (n_levels_ > 1 && n_levels_ < most_levels && sample.error(n_levels_) > most_error)
       ++n_levels_;
     if (sample.column_norm() < 0.4) return lists_decide;
-    return n_levels_ == 1 ? 64 : usual;
+    if (n_levels_ == 1) return 64;
+    n_levels_ = 1;  // of cells that do not exist
+    is_signed_ = 0;
+    return lists_only;
   }
 
   template <class Value>
