@@ -1,9 +1,5 @@
 """A blend whose views are in a folder answers like one in memory, bit for bit."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +9,6 @@ from scipy import sparse
 import vicinal
 from vicinal import Blend
 from vicinal._core import arrays
-from vicinal.datasets.generated import zipf_rows
 from vicinal.errors import ModelFormatError
 from vicinal.index import SegmentedAlgorithm, SegmentedIndex, segment_files
 from vicinal.methods.blend import view_folder
@@ -137,55 +132,3 @@ def test_an_interrupted_write_is_done_again(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             on_disk(X, Y, tmp_path)
     same(Blend().fit(X, Y), on_disk(X, Y, tmp_path), Q)
-
-
-MEASURE = """
-import sys, threading
-from pathlib import Path
-import numpy as np
-from scipy import sparse
-from vicinal import Blend
-from vicinal._core import arrays
-from vicinal.index import SegmentedAlgorithm, SegmentedIndex, segment_files
-from vicinal.methods.blend import parts, scoring
-arrays.ENTRIES_AT_ONCE = parts.ENTRIES_AT_ONCE = segment_files.BLOCK_ENTRIES = 2**16
-scoring.MOST_ROWS = 500
-
-def now():
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) / 1000
-
-folder, in_memory = Path(sys.argv[1]), sys.argv[2] == "memory"
-index = SegmentedIndex.open(folder / "rows", verify=False)
-Y = sparse.load_npz(folder / "Y.npz")
-Blend(threshold=0.5).fit(np.eye(3, 4), np.eye(3))  # loads what a fit needs
-algorithm = "auto" if in_memory else SegmentedAlgorithm(4 * 10**6, index, str(folder / "views"))
-start, peak, done = now(), [0.0], threading.Event()
-
-def watch():
-    while not done.wait(0.002):
-        peak[0] = max(peak[0], now())
-
-watcher = threading.Thread(target=watch)
-watcher.start()
-Blend(threshold=0.5, algorithm=algorithm, n_jobs=1).fit(index.X, Y)
-done.set()
-watcher.join()
-print(peak[0] - start)
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
-def test_memory_follows_rows_features_and_labels_not_entries(tmp_path):
-    n_rows, n_features, n_labels = 40_000, 60_000, 30_000
-    X, Y = zipf_rows(n_rows, n_features, 1, 40.0), zipf_rows(n_rows, n_labels, 2, 3.0)
-    SegmentedIndex.build([X[:20_000], X[20_000:]], tmp_path / "rows", postings=False)
-    sparse.save_npz(tmp_path / "Y.npz", Y)
-    found = {}
-    for case in ("memory", "disk"):
-        line = [sys.executable, "-c", MEASURE, str(tmp_path), case]
-        done = subprocess.run(line, capture_output=True, text=True, check=True)
-        found[case] = float(done.stdout)
-    stated = 4e6 + 90 * n_rows + 8 * Y.nnz + 40 * n_features + 140 * n_labels
-    assert found["disk"] < stated / 1e6 + 25  # blocks of rows, the sample
-    assert found["memory"] > 2 * found["disk"]
