@@ -62,7 +62,7 @@ class Server:
             self.process = Process(arguments, log, WRITE, before)
 
     def wait(self) -> "Server":
-        for _ in range(600):
+        for _ in range(2400):  # two minutes: below strace, beside other work
             if self.process.poll() is not None:
                 raise AssertionError(self.log.read_text())
             found = BOUND.search(self.log.read_bytes()[self.log_start :].decode())

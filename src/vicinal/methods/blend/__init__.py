@@ -288,7 +288,7 @@ class Blend(IncrementalEstimator):
             elif self.algorithm == "auto" and not view.look.is_words and size > MANY_CELLS:
                 logger.info(
                     "%s: each prediction reads %.1f GB; algorithm='hnsw' with vicinal[approx] is "
-                    "quicker and finds about 99 %% of the nearest rows",
+                    "quicker and finds about 98 %% of the nearest rows",
                     view.look.name,
                     4e-9 * size,
                 )
