@@ -64,13 +64,7 @@ ENTRIES_AT_ONCE = 2**22
 
 
 def count_columns(columns: NDArray[Any], n_columns: int) -> Int:
-    """Return how often each column occurs. Memory: 32 MB besides the result.
-
-    Examples
-    --------
-    >>> count_columns(np.array([2, 0, 2]), 4).tolist()
-    [1, 0, 2, 0]
-    """
+    """Return how often each column occurs. Memory: 32 MB besides the result."""
     counts = np.zeros(n_columns, dtype=np.int64)
     for start in range(0, len(columns), ENTRIES_AT_ONCE):
         counts += np.bincount(columns[start : start + ENTRIES_AT_ONCE], minlength=n_columns)
@@ -78,13 +72,7 @@ def count_columns(columns: NDArray[Any], n_columns: int) -> Int:
 
 
 def row_blocks(indptr: NDArray[Any]) -> Iterator[tuple[int, int]]:
-    """Yield the ends of blocks of rows with at most so many entries, or of one row each.
-
-    Examples
-    --------
-    >>> list(row_blocks(np.array([0, 1, 2**22, 2**22 + 1])))
-    [(0, 2), (2, 3)]
-    """
+    """Yield the ends of blocks of rows with at most so many entries, or of one row each."""
     start, n_rows = 0, len(indptr) - 1
     while start < n_rows:
         most = int(indptr[start]) + ENTRIES_AT_ONCE

@@ -230,12 +230,6 @@ def plan_model(
     In memory: the rows; for each view their weights, what a search reads, and for each pair of a
     feature and a label that occur in one row a number. With ``--out-of-core`` all of this is on
     disk, and memory has the labels and what is counted per row, feature and label.
-
-    Examples
-    --------
-    >>> found = plan_model(Workload(1e6, 40, 1e6, 1e5), Machines(cores=2), Constants())
-    >>> 1 < found.memory_gb < 10, found.disk_memory_gb < found.memory_gb
-    (True, True)
     """
     speed = speed or ModelSpeed()
     entries = work.rows * work.entries
@@ -264,12 +258,6 @@ def label_pairs(work: Workload) -> tuple[float, float]:
 
     A row meets the labels that share a feature with it, once for each of these features. Features
     and labels are drawn by Zipf's law, independently of each other: real ones have fewer pairs.
-
-    Examples
-    --------
-    >>> pairs, met = label_pairs(Workload(50_000, 41.1, 1.6e6, 325_056, 2.893))
-    >>> round(pairs / 5_046_878, 1), round(met / 125_304, 1)  # counted in generated rows
-    (0.9, 0.9)
     """
     import numpy as np
 

@@ -16,25 +16,7 @@ USUAL_NAMES = ("vectors", "embeddings", "vector", "embedding", "arr_0")
 
 
 def read_vectors(path: str | Path, argument: str = "vectors") -> NDArray[Any]:
-    """Return the vectors of a file as an array, one row per vector.
-
-    Parameters
-    ----------
-    path : path
-        A ``.npy`` file; a ``.npz`` file with one array, or one that is called ``vectors`` or
-        ``embeddings``; a ``.parquet`` file with one column of lists of numbers, or with numbered
-        columns such as ``e0`` to ``e383``.
-    argument : str
-        What errors name.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.save(f"{folder}/v.npy", np.array([[0.5, -1.0]], dtype=np.float32))
-    ...     read_vectors(f"{folder}/v.npy")
-    array([[ 0.5, -1. ]], dtype=float32)
-    """
+    """Return the vectors of a file as an array, one row per vector."""
     file = Path(path)
     readers = {".npy": _from_npy, ".npz": _from_npz, ".parquet": _from_parquet}
     if file.suffix.lower() not in readers:
@@ -123,15 +105,7 @@ def _stacked(column: Any, argument: str, name: str) -> NDArray[Any]:
 
 
 def numbered_columns(names: list[str]) -> list[str]:
-    """Return the columns of one prefix that are numbered without gaps, in their order.
-
-    Examples
-    --------
-    >>> numbered_columns(["id", "e1", "e0", "e2", "year"])
-    ['e0', 'e1', 'e2']
-    >>> numbered_columns(["q1", "q3"])
-    []
-    """
+    """Return the columns of one prefix that are numbered without gaps, in their order."""
     groups: dict[str, dict[int, str]] = {}
     for name in names:
         match = re.fullmatch(r"(.*?)(\d+)", name)

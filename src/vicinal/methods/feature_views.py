@@ -27,21 +27,7 @@ from vicinal.persistence.sklearn_steps import SklearnStep, as_part, restored
 
 @dataclass(frozen=True)
 class FeatureViews:
-    """The names of views, and how many features each of them has.
-
-    Parameters
-    ----------
-    names : tuple of str
-        In the order of the training mapping.
-    widths : tuple of int
-
-    Examples
-    --------
-    >>> X = {"words": np.array([[0.0, 2.0]]), "vectors": np.array([[0.5, -1.0]])}
-    >>> views = FeatureViews.of(X)
-    >>> views.spans, views.joined({"vectors": X["vectors"], "words": X["words"]})
-    (((0, 2), (2, 4)), array([[ 0. ,  2. ,  0.5, -1. ]]))
-    """
+    """The names of views, and how many features each of them has."""
 
     names: tuple[str, ...]
     widths: tuple[int, ...]
@@ -90,13 +76,7 @@ class FeatureViews:
         return side_by_side(blocks)
 
     def feature_names(self) -> list[str]:
-        """Return a name for each feature: that of its view and its number there.
-
-        Examples
-        --------
-        >>> FeatureViews(("words", "vectors"), (1, 2)).feature_names()
-        ['words 0', 'vectors 0', 'vectors 1']
-        """
+        """Return a name for each feature: that of its view and its number there."""
         return [
             f"{name} {column}"
             for name, width in zip(self.names, self.widths, strict=True)
@@ -129,19 +109,7 @@ def _checked(X: Mapping[Any, object], name: str, width: int | None) -> Features:
 
 
 class VectorColumns(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
-    """Return vectors as one array: columns of numbers, or one column of lists of numbers.
-
-    Attributes
-    ----------
-    n_values_ : int
-        Length of a vector.
-
-    Examples
-    --------
-    >>> VectorColumns().fit_transform([[1.0, 2.0], [3.0, 4.0]])
-    array([[1., 2.],
-           [3., 4.]])
-    """
+    """Return vectors as one array: columns of numbers, or one column of lists of numbers."""
 
     n_values_: int
 
@@ -177,15 +145,7 @@ register("methods.VectorColumns", VectorColumns)
 
 
 def as_vectors(X: Any, width: int | None = None) -> NDArray[Any]:
-    """Return rows of numbers, or cells that are lists of equally many numbers, as one array.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> as_vectors(pd.DataFrame({"vector": [[1.0, 2.0], [3.0, 4.0]]}))
-    array([[1., 2.],
-           [3., 4.]])
-    """
+    """Return rows of numbers, or cells that are lists of equally many numbers, as one array."""
     array: NDArray[Any] = np.asarray(X)
     if array.dtype == object and (array.ndim == 1 or array.shape[1:] == (1,)):
         cells = array.ravel().tolist()
@@ -331,28 +291,6 @@ class BesideVectors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
 
     Takes a mapping of ``rows`` (texts, numbers or columns) and ``vectors``; this is how the command
     line puts a file of vectors beside a table.
-
-    Parameters
-    ----------
-    steps : list of (str, transformer)
-        For the rows.
-    view : str
-        What the view of the rows is called.
-
-    Attributes
-    ----------
-    steps_ : list of (str, transformer)
-        Fitted.
-    n_values_ : int
-        Length of a vector.
-
-    Examples
-    --------
-    >>> from vicinal.preprocess import TextVectorizer
-    >>> step = BesideVectors([("words", TextVectorizer())])
-    >>> views = step.fit_transform({"rows": ["a boat", "a sea"], "vectors": [[1, -1], [0, 1]]})
-    >>> {name: view.shape for name, view in views.items()}
-    {'words': (2, 3), 'vectors': (2, 2)}
     """
 
     steps_: list[tuple[str, Any]]

@@ -185,14 +185,7 @@ register("methods.FrameColumns", FrameColumns)
 
 
 def is_mixed(X: Any) -> bool:
-    """Tell whether `X` is a data frame with texts, categories or dates.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> is_mixed(pd.DataFrame({"a": ["x", "y"]})), is_mixed(pd.DataFrame({"a": [1, 2]}))
-    (True, False)
-    """
+    """Tell whether `X` is a data frame with texts, categories or dates."""
     names = getattr(X, "columns", None)
     if names is None or len(getattr(X, "shape", ())) != 2 or sparse.issparse(X):
         return False

@@ -36,15 +36,6 @@ def read_vocabulary(path: Path) -> dict[str, tuple[str, str | None]]:
     r"""Return label name → (label in words, notation) from a vocabulary of any format.
 
     A ``.tsv`` file has lines of ``<URI>``, label and notation.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "subjects.tsv"
-    ...     _ = file.write_text("<http://example.org/p1>\tpots\t7.1\n", encoding="utf-8")
-    ...     read_vocabulary(file)
-    {'http://example.org/p1': ('pots', '7.1')}
     """
     known = vocabulary.read_vocabulary(path)
     notations: dict[str, str] = {}

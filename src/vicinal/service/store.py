@@ -30,19 +30,7 @@ Kind = Literal["learn", "forget"]
 
 @dataclass(frozen=True)
 class Change:
-    """A request to learn or forget rows.
-
-    Parameters
-    ----------
-    kind : {"learn", "forget"}
-    rows : tuple of dict, or of int
-        The examples to learn, each with ``labels`` and one of ``text``, ``features``, ``values``;
-        or the ids of the rows to forget.
-    key : str or None
-        Idempotency key: a repeated request with the same key is not carried out twice.
-    origin : str or None
-        Object of another program behind the example, such as ``"label-studio:1:7"``.
-    """
+    """A request to learn or forget rows."""
 
     kind: Kind
     rows: tuple[Any, ...]
@@ -65,21 +53,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Event:
-    """A change with its place in the model's history.
-
-    Parameters
-    ----------
-    model : str
-    version : int
-        The version of the model that this change makes; 1, 2, 3, … without gaps.
-    change : Change
-    row_ids : tuple of int
-        Ids that the learned rows get, or of the rows forgotten.
-    taught_at : str
-        UTC time, for people only: order is that of `version`, whatever the clock does.
-    previous : str
-        Digest of the event before; of the first event, :func:`first_digest` of the model.
-    """
+    """A change with its place in the model's history."""
 
     model: str
     version: int
@@ -109,13 +83,7 @@ def _digest(columns: Sequence[object]) -> str:
 
 
 def first_digest(fingerprint: str) -> str:
-    """Return the digest of the empty history of a model.
-
-    Examples
-    --------
-    >>> first_digest("a model")[:8]
-    '92d737ad'
-    """
+    """Return the digest of the empty history of a model."""
     return hashlib.sha256(f"model\n{fingerprint}".encode()).hexdigest()
 
 
@@ -153,11 +121,6 @@ class EventStore:
 
     Versions are the keys of the events, so that of two processes that teach one model at the same
     time only one commits a version; the other gets :class:`ConflictError` and must replay first.
-
-    Parameters
-    ----------
-    path : Path
-        Created if absent, readable by its owner only. ``-wal`` and ``-shm`` files lie beside it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -416,13 +379,7 @@ def _clear_errors(path: Path) -> Iterator[None]:
 
 
 def _reply(error: sqlite3.DatabaseError, path: Path) -> ServiceError:
-    """Return the reply to an error of SQLite.
-
-    Examples
-    --------
-    >>> _reply(sqlite3.OperationalError("database or disk is full"), Path("taught.sqlite")).message
-    'nothing was learned: the disk that holds taught.sqlite is full. Free some space and retry'
-    """
+    """Return the reply to an error of SQLite."""
     if isinstance(error, sqlite3.IntegrityError):
         return ConflictError(503, "store-conflict", "another process teaches this model; retry")
     text = str(error)

@@ -587,15 +587,7 @@ def _without(scoring: BlendScoring, places: Int) -> BlendScoring:
 
 
 def teach(taught: dict[bytes, tuple[int, ...]], X: Features, ids: np.ndarray) -> None:
-    """Remember rows that were taught, by their features; rows without features are not told apart.
-
-    Examples
-    --------
-    >>> taught = {}
-    >>> teach(taught, np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]), np.array([7, 8, 9]))
-    >>> list(taught.values())
-    [(7, 9)]
-    """
+    """Remember taught rows by their features; rows without features are not told apart."""
     for features, row in zip(_digests(X), ids.tolist(), strict=True):
         if features is not None:
             taught[features] = (*taught.get(features, ()), row)

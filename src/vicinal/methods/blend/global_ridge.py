@@ -67,17 +67,7 @@ JITTER = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Training rows of the last fit that rows are compared with.
-
-    Parameters
-    ----------
-    rows : ndarray or csr_array
-        In the view.
-    width : float
-        2σ² of the Gaussian kernel; 0 for the linear one.
-    factor : ndarray of float64
-        Lower triangle C.
-    """
+    """Training rows of the last fit that rows are compared with."""
 
     rows: Features
     width: float
@@ -105,23 +95,7 @@ class Landmarks:
 
 @dataclass(frozen=True, eq=False)
 class KeptFeatures:
-    """The features of the last fit that a ridge takes.
-
-    Parameters
-    ----------
-    kept : ndarray of int64
-        Rising.
-    n_features : int
-        Of the rows.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> rows = sparse.csr_array(np.array([[1.0, 2.0, 0.0], [0.0, 4.0, 5.0]]))
-    >>> KeptFeatures(np.array([0, 2]), 3).of(rows).toarray()
-    array([[1., 0.],
-           [0., 5.]])
-    """
+    """The features of the last fit that a ridge takes."""
 
     kept: Int
     n_features: int
@@ -180,17 +154,7 @@ def _lower(kernel: Float) -> Float:
 
 @dataclass(frozen=True, eq=False)
 class Updates:
-    """Changes since the weights and the inverse were computed.
-
-    Parameters
-    ----------
-    left : ndarray of float64, shape (n, u)
-        *u* of each.
-    factor : ndarray of float64, shape (n,)
-        ∓c.
-    right : ndarray of float64, shape (n, L)
-        ±c (y − ȳ − φᵀW).
-    """
+    """Changes since the weights and the inverse were computed."""
 
     left: Float
     factor: Float
@@ -216,25 +180,7 @@ class Updates:
 
 @dataclass(frozen=True, eq=False)
 class GlobalRidge:
-    r"""A fitted ridge.
-
-    Parameters
-    ----------
-    name : str
-    view : int
-        The view whose rows it takes.
-    alpha : float
-        The λ of the formula.
-    basis : Landmarks or KeptFeatures or None
-        None if φ(x) is the row.
-    mean : ndarray of float64, shape (L,)
-        :math:`\bar y`; 0 for labels that came later.
-    weights : ndarray of float64, shape (u, L)
-        Without the updates.
-    inverse : ndarray of float64, shape (u, u), or None
-        Without the updates; None in a loaded model until it changes.
-    updates : Updates
-    """
+    r"""A fitted ridge."""
 
     name: str
     view: int

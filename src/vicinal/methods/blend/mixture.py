@@ -20,31 +20,7 @@ Cells = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Trees(FieldState):
-    """Trees whose leaves add up to log-odds.
-
-    Parameters
-    ----------
-    feature : ndarray of int32, shape (n_nodes,)
-        Column that a node compares; −1 for a leaf.
-    threshold : ndarray of float64, shape (n_nodes,)
-        Values up to this go left; of a leaf, what it adds.
-    left, right : ndarray of int32, shape (n_nodes,)
-        Nodes behind this one; 0 for a leaf.
-    roots : ndarray of int32, shape (n_trees,)
-    base : float
-        What the sum begins with.
-    n_columns : int
-
-    Examples
-    --------
-    One tree: 1 where the value is above 0.5, else −1.
-
-    >>> arrays = np.array([0, -1, -1]), np.array([0.5, -1, 1]), np.array([1, 0, 0]), [2, 0, 0], [0]
-    >>> ints = [np.array(arrays[place], dtype=np.int32) for place in (0, 2, 3, 4)]
-    >>> trees = Trees(ints[0], arrays[1], *ints[1:], base=0.25, n_columns=1)
-    >>> trees.log_odds(np.array([[0.5], [0.75]], dtype=np.float32))
-    array([-0.75,  1.25])
-    """
+    """Trees whose leaves add up to log-odds."""
 
     feature: Int32
     threshold: Float
@@ -102,11 +78,6 @@ def repeats_for(n_cells: int) -> int:
     """Return how often rows are dealt out into folds: more often where cells are few.
 
     The mean of more models varies less, and with few cells they cost little.
-
-    Examples
-    --------
-    >>> repeats_for(1_000), repeats_for(50_000), repeats_for(500_000)
-    (3, 2, 1)
     """
     return int(np.clip(REPEATED_CELLS // max(n_cells, 1), 1, 3))
 
@@ -131,18 +102,7 @@ SAMPLED_CELLS = 20_000
 
 @dataclass(frozen=True)
 class Pace:
-    """How a model learns.
-
-    Parameters
-    ----------
-    n_rounds : int
-        Trees at most.
-    rate : float
-        What the value of a leaf is multiplied by.
-    n_leaves : int
-    n_folds : int
-        Models, each trained on the rows outside a fold.
-    """
+    """How a model learns."""
 
     n_rounds: int
     rate: float
@@ -160,13 +120,7 @@ in a third of the time: most of a tree's time is for its root."""
 
 
 def pace_for(n_cells: int) -> Pace:
-    """Return how to learn from so many cells.
-
-    Examples
-    --------
-    >>> pace_for(1_000).n_leaves, pace_for(100_000).n_leaves, pace_for(400_000).n_leaves
-    (15, 31, 95)
-    """
+    """Return how to learn from so many cells."""
     return next(pace for more_than, pace in PACES if n_cells > more_than or not more_than)
 
 
@@ -179,16 +133,7 @@ class CrossFitted:
 
 
 def fit_boosting(cells: Cells, true: Float, row_of: Int, random_state: int) -> CrossFitted:
-    """Fit the mixture on leave-one-out cells.
-
-    Parameters
-    ----------
-    cells : ndarray of float32, shape (n_cells, n_columns)
-    true : ndarray of float64, shape (n_cells,)
-    row_of : ndarray of int64, shape (n_cells,)
-        The training row of each cell: rows, not cells, are put into folds.
-    random_state : int
-    """
+    """Fit the mixture on leave-one-out cells."""
     pace = pace_for(len(cells))
     folds = [
         row_folds(row_of, random_state, repeat, pace.n_folds)
@@ -216,11 +161,6 @@ def bin_thresholds(cells: Cells) -> Cells:
     """Return the values that divide each column into bins of about as many cells.
 
     Infinite where a column has fewer values. Shape (n_columns, ``MOST_BINS`` − 1).
-
-    Examples
-    --------
-    >>> bin_thresholds(np.array([[0.0], [2.0], [2.0]], dtype=np.float32))[0, :2]
-    array([ 0., inf], dtype=float32)
     """
     sample = np.sort(cells[:: -(-len(cells) // SAMPLED_CELLS) or 1], axis=0)
     thresholds = np.full((cells.shape[1], MOST_BINS - 1), np.inf, dtype=np.float32)
@@ -241,16 +181,7 @@ LEAST_SPREAD = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class ConvexMix(FieldState):
-    """Weights of the parts, and the line that makes their sum log-odds.
-
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n_parts,)
-        Sum to one.
-    slope, intercept : float
-    n_columns : int
-        Numbers per cell.
-    """
+    """Weights of the parts, and the line that makes their sum log-odds."""
 
     weights: Float
     slope: float
@@ -314,21 +245,7 @@ LABEL = np.uint64(0x9E3779B97F4A7C15)
 
 
 def content_order(X: Features, Y: Csr) -> Int:
-    """Return the ids of the rows, sorted by their contents.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array, shape (n, m)
-    Y : csr_array, shape (n, L)
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> X, Y = np.array([[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]]), sparse.csr_array(np.eye(3))
-    >>> there, back = content_order(X, Y), content_order(X[::-1], Y[::-1])
-    >>> np.array_equal(there, 2 - back)
-    True
-    """
+    """Return the ids of the rows, sorted by their contents."""
     return np.argsort(content_numbers(X, Y), kind="stable")
 
 

@@ -76,27 +76,7 @@ MANY_ROWS = 2_500
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """How a view looks at rows: constants of the last fit.
-
-    Parameters
-    ----------
-    kind : {"given", "weighted", "scaled", "vectors"}
-        Rows as they are, where counts become (1 + ln x) · idf; rows weighted by label weights;
-        features scaled to [0, 1] on the training rows; dense rows as they are.
-    metric : str
-    is_count : bool
-        Whether values are counts.
-    first, second : ndarray of float64
-        Weights of the features and nothing; or the least value and the width of each.
-    has_more_parts : bool
-        Whether its neighbours are heard twice, with sharper weights the second time.
-    parts : tuple of str
-        Of :data:`PARTS`, those that it may have.
-    source : str
-        The name of its features where `X` was a mapping; else empty.
-    columns : tuple of int
-        The first of its columns and the one behind its last; empty for all columns.
-    """
+    """How a view looks at rows: constants of the last fit."""
 
     kind: str
     metric: str
@@ -234,13 +214,7 @@ def _read_parts(state: Mapping[str, State]) -> tuple[str, ...]:
 
 
 def check_parts(parts: object) -> tuple[str, ...]:
-    """Return the parts that a blend may have, in their order; ``"auto"`` for all.
-
-    Examples
-    --------
-    >>> check_parts(["centroids", "votes"])
-    ('votes', 'centroids')
-    """
+    """Return the parts that a blend may have, in their order; ``"auto"`` for all."""
     if isinstance(parts, str) and parts == "auto":
         return PARTS
     if isinstance(parts, list | tuple) and parts and all(part in PARTS for part in parts):
@@ -342,16 +316,7 @@ def unit_vectors(rows: Float) -> Float:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A look at rows, and the training rows under it.
-
-    Parameters
-    ----------
-    look : Look
-    rows : TrainingRows
-        The training rows in this view, at the places that the model has them at.
-    centroids : LabelCentroids or None
-        None for measurements, and where they are left out.
-    """
+    """A look at rows, and the training rows under it."""
 
     look: Look
     rows: TrainingRows

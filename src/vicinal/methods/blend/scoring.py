@@ -57,15 +57,7 @@ BLOCK_ROWS = 2048
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Scores of training rows by mixtures that were not trained on them.
-
-    Parameters
-    ----------
-    rows : ndarray of int64
-        Ascending.
-    scores : Scores
-        Of these rows.
-    """
+    """Scores of training rows by mixtures that were not trained on them."""
 
     rows: Int
     scores: Scores
@@ -78,14 +70,7 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False)
 class CellPlan:
-    """How many of the best labels of a part are candidates.
-
-    Parameters
-    ----------
-    votes, ridge, centroids, table : int
-    every_label : bool
-        Whether every label has a cell.
-    """
+    """How many of the best labels of a part are candidates."""
 
     votes: int
     ridge: int
@@ -107,18 +92,7 @@ class CellPlan:
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """The labels of some rows that have a cell or a similarity.
-
-    Parameters
-    ----------
-    indptr, labels : ndarray
-        Compressed rows of labels, rising.
-    cell : ndarray of int32
-        Number of a label's cell; −1 for labels below the candidates.
-    similarity : ndarray of float64
-        Of labels below the candidates.
-    cells : ndarray of float32, shape (n_cells, n_columns)
-    """
+    """The labels of some rows that have a cell or a similarity."""
 
     indptr: Int
     labels: Int32
@@ -636,15 +610,7 @@ def _joined(found: Sequence[Listed]) -> Listed:
 
 
 def _united(terms: Sequence[Terms]) -> tuple[Terms, ...]:
-    """Return terms in which every neighbour, feature and input stands once.
-
-    Examples
-    --------
-    >>> near, far = (Terms("neighbor", ids, np.ones(2)) for ids in ([4, 9], [9, 2]))
-    >>> (one,) = _united([near, far])
-    >>> one.ids.tolist(), one.shares.tolist()
-    ([2, 4, 9], [1.0, 1.0, 2.0])
-    """
+    """Return terms in which every neighbour, feature and input stands once."""
     united = [each for each in terms if each.kind == "input"]
     for kind in ("feature", "neighbor"):
         same = [each for each in terms if each.kind == kind]
@@ -660,11 +626,6 @@ def probability(log_odds: Float) -> Float:
     """Return the probabilities of log-odds, at least :data:`LEAST_PROBABILITY` and below 1.
 
     A probability of 1 is left to labels that were taught.
-
-    Examples
-    --------
-    >>> probability(np.array([0.0, -2000.0])).tolist()
-    [0.5, 1e-06]
     """
     p: Float = 1.0 / (1.0 + np.exp(-np.clip(log_odds, -700.0, 700.0)))
     return np.clip(p, LEAST_PROBABILITY, MOST_PROBABILITY)
