@@ -74,6 +74,8 @@ def limits(monkeypatch):
 @pytest.mark.parametrize("make", [Blend, LabelRidge, lambda: LabelRidge(kernel="rbf")])
 def test_no_thread_of_blas_waits_in_a_loop(make, rows, limits):
     X, Y = rows
+    if make is Blend:
+        X = X[:, :20]  # few columns are measurements, whose ridge has a kernel
     model = make().fit(X, Y)
     assert limits
     assert set(limits) == {1}

@@ -92,11 +92,11 @@ NUMBER = re.compile(r"[-+−]?\d+\.\d+")
 
 
 def is_shown(line, said):
-    """Tell whether a line was printed; decimal numbers may differ by a tenth of a unit or value."""
+    """Tell whether a line was printed; decimal numbers may differ by rounding (0.011 or 1 %)."""
     pattern = r"([-+−]?\d+\.\d+)".join(map(re.escape, NUMBER.split(line)))
     shown = [number(each) for each in NUMBER.findall(line)]
     return any(
-        all(abs(number(a) - b) <= 0.1 + abs(b) / 10 for a, b in zip(found, shown, strict=True))
+        all(abs(number(a) - b) <= 0.011 + abs(b) / 100 for a, b in zip(found, shown, strict=True))
         for found in (match.groups() for match in re.finditer(pattern, said))
     )
 

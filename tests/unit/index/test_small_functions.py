@@ -54,8 +54,8 @@ def test_index_factory():
     with pytest.raises(
         InvalidArgumentError,
         match=re.escape(
-            "algorithm: expected one of 'auto', 'inverted', 'dense', 'approximate', 'reference',"
-            " 'segmented' or a factory (X, metric, n_jobs) -> Index, got 'ball_tree'"
+            "algorithm: expected one of 'auto', 'inverted', 'dense', 'approximate', 'hnsw',"
+            " 'reference', 'segmented' or a factory (X, metric, n_jobs) -> Index, got 'ball_tree'"
         ),
     ):
         index_factory("ball_tree")
