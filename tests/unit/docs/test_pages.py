@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vicinal.cli import output
 from vicinal.datasets import Dataset, write_file
 
 pytestmark = pytest.mark.native
@@ -45,6 +46,8 @@ def typed(run, tmp_path, monkeypatch):
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
     monkeypatch.chdir(tmp_path)
+    for console in (output.out, output.errors):  # made at import, perhaps with another width
+        monkeypatch.setattr(console, "_width", 120)
 
     def shell(line):
         done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
