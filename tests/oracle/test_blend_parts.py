@@ -269,7 +269,8 @@ def test_global_ridge_and_its_leave_one_out_scores(words):
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_global_ridge_on_the_strongest_features(sign, monkeypatch):
     monkeypatch.setattr(global_ridge, "MOST_UNKNOWNS", 6)
-    monkeypatch.setattr(global_ridge, "LONGEST_LIST", 3)  # the fourth change is folded in
+    monkeypatch.setattr(global_ridge, "LONGEST_LIST", 3)  # folded in after the fourth change
+    monkeypatch.setattr(global_ridge, "MORE_UPDATES", 1)
     X, Y = random_rows(3)
     rows = sparse.csr_array(unit(X))
     kept = np.sort(np.argsort(-(unit(X) ** 2).sum(axis=0), kind="stable")[:6])
@@ -286,6 +287,7 @@ def test_a_global_ridge_on_the_strongest_features(sign, monkeypatch):
     weights = np.linalg.solve(phi[now].T @ phi[now] + np.eye(6), phi[now].T @ (Y[now] - mean))
     np.testing.assert_allclose(after.scores(after.features(rows)), mean + phi @ weights, atol=1e-9)
     np.testing.assert_allclose(after.current_weights(), weights, atol=1e-9)
+    assert len(after.updates) == 2
     terms = after.terms(rows[[7]], 2)
     every = np.zeros(X.shape[1])
     every[kept] = weights[:, 2]

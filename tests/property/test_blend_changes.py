@@ -271,13 +271,17 @@ def test_a_loaded_model_learns_like_the_one_that_was_saved(tmp_path):
 
 def test_more_changes_than_the_list_of_the_ridge_holds(monkeypatch):
     monkeypatch.setattr(global_ridge, "LONGEST_LIST", 32)
+    monkeypatch.setattr(global_ridge, "MORE_UPDATES", 4)
     X, Y = documents(80, 6)
     Q, _ = documents(8, 7)
     more, labels = documents(70, 8)
     model = Blend(recalibrate_at="never").fit(X, names_of(Y))
     for row in range(70):
-        model.partial_fit(more[[row]], names_of(labels[[row]]))
+        names = names_of(labels[[row]])
+        model.partial_fit(more[[row]], [[*names[0], "new"]] if row == 34 else names)
     model.forget(np.arange(0, 80, 2))
+    again = copy.deepcopy(model).scores(Q).toarray()  # while updates may be folded in
+    np.testing.assert_allclose(again, model.scores(Q).toarray(), atol=1e-9)
     check_equals_fresh_parts(model, Q)
 
 

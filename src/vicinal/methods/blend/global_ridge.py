@@ -22,10 +22,12 @@ A row that is learned (sign +1) or forgotten (−1) changes
     W' = W \pm c \, u \, (y - \bar y - \phi^T W), \quad A'^{-1} = A^{-1} \mp c \, u u^T
 
 The updates are kept as a list of *u*, :math:`\mp c` and :math:`\pm c (y - \bar y - \phi^T W)`, and
-folded in by blocks.
+folded in by blocks, beside the lessons that follow.
 """
 
+import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -43,7 +45,7 @@ from vicinal._core.state import (
     read_plain,
     read_value,
 )
-from vicinal._core.threads import in_threads
+from vicinal._core.threads import in_threads, one_blas_thread
 from vicinal._core.validation import as_csr, check_features
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explanation.breakdown import Breakdown, Terms
@@ -57,8 +59,10 @@ MOST_KERNEL_ROWS = 8192
 """Rows up to which measurements have landmarks: their kernel takes 128 MiB."""
 MOST_COEFFICIENTS = 16_000_000
 """Unknowns times labels at most: 128 MiB."""
-LONGEST_LIST = 128
-"""Updates after which they are folded in."""
+LONGEST_LIST = 64
+"""Updates that are folded in at once."""
+MORE_UPDATES = 64
+"""Updates after which the folded matrices are taken, so that lessons do not wait for them."""
 BLOCK_ROWS = 8192
 ROWS_PER_TASK = 256
 """Rows that one thread multiplies at a time."""
@@ -177,6 +181,34 @@ class Updates:
             np.vstack([self.right, right]),
         )
 
+    def after(self, first: int) -> "Updates":
+        """Return the changes without the first ones."""
+        return Updates(self.left[first:], self.factor[first:], self.right[first:])
+
+
+class Folding:
+    """The first updates of a ridge, folded in on a thread of its own."""
+
+    def __init__(self, ridge: "GlobalRidge") -> None:
+        self.ridge = ridge
+        self.process = os.getpid()
+        worker = ThreadPoolExecutor(1)
+        self._found = worker.submit(self._matrices)
+        worker.shutdown(wait=False)
+
+    def _matrices(self) -> tuple[Float, Float]:
+        """Return the inverse and the weights."""
+        with one_blas_thread():
+            return self.ridge.current_inverse(), self.ridge.current_weights()
+
+    def taken(self, ridge: "GlobalRidge") -> "GlobalRidge":
+        """Return a later ridge with the folded matrices; a forked process folds by itself."""
+        is_here = self.process == os.getpid()
+        inverse, weights = self._found.result() if is_here else self._matrices()
+        folded = replace(self.ridge, inverse=inverse, weights=weights)._widened(len(ridge.mean))
+        rest = ridge.updates.after(len(self.ridge.updates))
+        return replace(ridge, inverse=inverse, weights=folded.weights, updates=rest, folding=None)
+
 
 @dataclass(frozen=True, eq=False)
 class GlobalRidge:
@@ -190,6 +222,11 @@ class GlobalRidge:
     weights: Float
     inverse: Float | None
     updates: Updates
+    folding: Folding | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what is being folded in: it is part of the updates too."""
+        return {**vars(self), "folding": None}
 
     @classmethod
     def fit(
@@ -305,16 +342,11 @@ class GlobalRidge:
         c = 1.0 / (1.0 + sign * float(values @ u[used]))
         rest = y - values @ self.weights[used] - of_updates @ updates.right
         ridge = replace(self, updates=updates.and_then(u, -sign * c, (sign * c) * rest))
-        return ridge._folded() if len(ridge.updates) >= LONGEST_LIST else ridge
-
-    def _folded(self) -> "GlobalRidge":
-        """Return the same ridge without a list of updates."""
-        return replace(
-            self,
-            inverse=self.current_inverse(),
-            weights=self.current_weights(),
-            updates=Updates.none(*self.weights.shape),
-        )
+        if ridge.folding is None and len(ridge.updates) >= LONGEST_LIST:
+            ridge = replace(ridge, folding=Folding(ridge))
+        if ridge.folding is not None and len(ridge.updates) >= LONGEST_LIST + MORE_UPDATES:
+            ridge = ridge.folding.taken(ridge)
+        return ridge
 
     def _widened(self, n_labels: int) -> "GlobalRidge":
         """Return the ridge with further labels, which no row has had yet."""
