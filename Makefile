@@ -101,7 +101,7 @@ stub: setup ## Write the type stub of the compiled extension
 	$(BIN)/python -m nanobind.stubgen -q -m vicinal._native -o $(STUB)
 
 .PHONY: lint
-lint: setup ## ruff, clang-format, the stub of the extension, the import contract, the layout of the sources
+lint: setup ## ruff, clang-format, the stub of the extension, the import contract, the layout of the sources, plain English
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	find native -name '*.hpp' -o -name '*.cpp' | xargs $(BIN)/clang-format --dry-run -Werror
@@ -109,6 +109,7 @@ lint: setup ## ruff, clang-format, the stub of the extension, the import contrac
 	cmp build/_native.pyi $(STUB) || { echo "$(STUB) differs from the extension: run 'make stub'"; exit 1; }
 	$(BIN)/lint-imports
 	$(BIN)/python tools/house.py
+	$(BIN)/python tools/check_english.py
 
 .PHONY: walks
 walks: setup ## The files that run in five tasks, in the order in which they are reached (ARGS=--counts)

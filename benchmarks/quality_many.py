@@ -65,7 +65,7 @@ def measure_peer(split: Split, model: str, python: Path) -> dict[str, float]:
         for key, matrix in (("X", X), ("Y", split.Y), ("Q", Q)):
             sparse.save_npz(folder / f"{key}.npz", sparse.csr_matrix(matrix), compressed=False)
         script = Path(__file__).with_name("quality_peers.py")
-        subprocess.run([python, script, model, name], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([python, script, model, name], check=True, capture_output=True)
         scores = sparse.csr_array(sparse.load_npz(folder / "scores.npz"))
         spent: dict[str, float] = json.loads((folder / "spent.json").read_text())
     best = np.full((scores.shape[0], max(CUTS)), -1, dtype=np.int64)

@@ -21,7 +21,7 @@ OWN = (
     "lamlknn",
     "iblr",
 )
-"""Other methods of vicinal, no peers."""
+"""Other methods of vicinal, no baselines."""
 FOREST = "random-forest"
 DENSE = ("emotions", "scene", "yeast", "birds", "cal500", "image")
 UNSEEN = ("genbase", "birds", "cal500", "image", "yahoo-arts", "stackex-chemistry")
@@ -37,39 +37,39 @@ SHORT = {
     "example-f1": "example-F1",
     "example-accuracy": "example-accuracy",
 }
-HEAD = """# Predictions: the blend beside the models people train instead
+HEAD = """# Prediction quality: Blend compared with linear models and random forest
 
 This page is written from stored results by `make bench-quality`. Every model learns from the
-training rows of the published split (70 % of a fixed shuffle where a data set has none) and is
-measured on the test rows. Nothing is chosen on test rows: the regularisation of the peers and every
-threshold come from scores of training rows by models that have not seen them (3 folds for the
-peers, one of them where rows × labels exceed 10⁸; the blend's own held-out scores for the blend).
-One threshold is chosen for micro-F1, which also gives macro-F1, and one for example-F1, where rows
-without a label get the best one.
+training rows of the published split (70% of a fixed shuffle if there is none) and is measured on
+the test rows. Nothing is chosen on test rows. The regularisation of the baselines and all
+thresholds are chosen on held-out training rows: three folds for the baselines (one if rows × labels
+exceeds 10⁸), Blend's internal folds for Blend. One threshold is chosen for micro-F1, which also
+gives macro-F1, and one for example-F1, with the best label for rows without one.
 
 Test figures of these data sets were seen while the blend was developed, so differences of about .01
-on the smaller ones say little; the data sets that nobody had looked at, further down, are the
-better check. Test figures steered choices on bibtex, delicious, enron and debtags, which were
-looked at between versions (the parts, the number of cells), and on stackex-chess (the number of
-candidate labels where rows are few): read these tables with care.
+on the smaller ones tell little. The data sets that had no part in the development, further down,
+are the better check. Test figures steered choices on bibtex, delicious, enron and debtags, which
+were looked at between versions (the parts, the number of cells), and on stackex-chess (the number
+of candidate labels if rows are few): read these tables with care. eurlex57k was run with 300,000
+cells for the mixture instead of 400,000. reuters21578 has not been run again.
 
 - `blend`: `vicinal.Blend()` on the rows as they are, with no parameter set. Words of reuters21578
-  and eurlex57k are counted, for all models; test rows had no part in that choice.
+  and eurlex57k are counted, for all models. Test rows had no part in that choice.
 - `linear-svc`, `logistic-regression`: one scikit-learn model per label on tf-idf rows (standardised
-  rows where they are dense), C chosen among three values where rows × labels allow it.
+  rows if they are dense), C chosen among three values if rows × labels allow it.
 - `xr-linear`, `omikuji`: PECOS XR-Linear and Omikuji (Parabel) with their own defaults on the same
   tf-idf rows. `bonsai`: Omikuji with 100 unbalanced clusters and a depth of 3.
 - `random-forest`: 500 trees, for the dense data sets.
 - Below the line, other methods of vicinal with the parameters they have by default, on the rows
-  that the peers get.
+  that the baselines get.
 
-**Bold** is the best of a column. A value is marked `−` where the blend is better and `+` where the
-blend is worse, outside the 95 % interval of a paired bootstrap over the test rows (2,000 draws;
-macro-F1 has no interval). Expected calibration error (ECE) and log loss are over the labels of a
-row that a model gives a probability: 100 of the peers', the 15 to 100 most promising ones of the
-blend's. These are harder to tell, so that the blend's log loss is higher where it has fewer.
+**Bold** is the best of a column. `−` marks values that are significantly worse than Blend's and `+`
+those that are significantly better (95% interval of a paired bootstrap over the test rows, 2,000
+draws; macro-F1 has no interval). Expected calibration error (ECE) and log loss cover only labels
+with a probability: the top 100 for baselines, the top 15 to 100 for Blend. Fewer, harder labels
+raise Blend's log loss, so do not compare it across models.
 """
-UNSEEN_HEAD = """## Data sets that nobody had looked at
+UNSEEN_HEAD = """## Data sets that had no part in the development
 
 None of their figures had a part in the development of the blend. They are small (502 to 7,484
 rows).
@@ -78,13 +78,13 @@ LEFT_OUT = """## What was left out
 
 One model per label takes hours on eurlex57k (4,271 labels): no `linear-svc` and
 `logistic-regression` there. `random-forest` is for dense rows, `xr-linear` and `omikuji` are for
-sparse ones. Other models that have no result on a data set, because nobody has run them yet (`make
-bench-quality` does):
+sparse ones. Other models that have no result on a data set, because they have not been run yet
+(`make bench-quality` runs them):
 """
 TIMES = """One fit and the scores of all test rows on an idle machine with two cores, libraries
 imported, worker processes started; MB that the process and its workers grew by at most. The blend
-chooses its parameters and threshold in this time. A peer needs three more fits on two thirds of the
-rows each for a threshold: in brackets, three times the seconds of its one fit (eurlex57k's
+chooses its parameters and threshold in this time. A baseline needs three more fits on two thirds of
+the rows each for a threshold: in brackets, three times the seconds of its one fit (eurlex57k's
 thresholds above come from one such fit only).
 
 yso-finna-en has 345,252 training texts and 24,953 labels, generated-325k 60,000 made-up rows and
@@ -173,16 +173,16 @@ def _summary(tables: dict[str, list[Result]], signs: dict[tuple[str, str], dict[
     share = 100 * equal / max(cells, 1)
     where = f": {', '.join(worse)}" if worse else ""
     return (
-        f"In {equal} of {cells} cells ({share:.0f} %, {len(tables)} data sets × 8 metrics) the "
-        f"blend is at least as good as the best linear peer, in {better} of them beyond chance; in "
-        f"{len(worse)} it is beyond chance worse than a peer{where}.\n"
+        f"In {equal} of {cells} cells ({share:.0f}%, {len(tables)} data sets × 8 metrics) Blend is "
+        f"at least as good as the best linear baseline. The difference is significant in Blend's "
+        f"favour in {better} cells and in a baseline's in {len(worse)}{where}.\n"
     )
 
 
 def short_table(tables: dict[str, list[Result]]) -> str:
     """Return P@1 and micro-F1 of the blend and the best peer of each data set."""
     lines = [
-        "| data set | P@1: blend | best peer | micro-F1: blend | best peer | peers run |",
+        "| data set | P@1: blend | best baseline | micro-F1: blend | best baseline | baselines |",
         "|---|---|---|---|---|---|",
     ]
     for name, rows in sorted(tables.items()):

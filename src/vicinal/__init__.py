@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         explain,
         load,
         make_pipeline,
+        make_views,
         save,
     )
     from vicinal.scores import Scores
@@ -95,6 +96,7 @@ __all__ = [
     "index",
     "load",
     "make_pipeline",
+    "make_views",
     "metrics",
     "preprocess",
     "reduction",
@@ -115,6 +117,7 @@ _HOMES = {
     "explain": "vicinal.methods",
     "load": "vicinal.methods",
     "make_pipeline": "vicinal.methods",
+    "make_views": "vicinal.methods",
     "save": "vicinal.methods",
     "tune": "vicinal.selection",
 }

@@ -303,3 +303,145 @@ def test_many_features_and_rows_have_one_ridge_on_some_features(monkeypatch):
     scoring = fitted(X, Y).scoring_
     assert [ridge.name for ridge in scoring.ridges] == ["ridge, weighted"]
     assert len(scoring.ridges[0].basis.kept) == 6
+
+
+def three_views(seed, n=60):
+    """Words as counts, vectors with negative values, numbers of different units."""
+    X, Y = random_rows(seed, n=n, kind="counts")
+    rng = np.random.default_rng(seed + 7)
+    vectors = rng.normal(size=(n, 32)) + Y @ rng.normal(size=(Y.shape[1], 32))
+    vectors[1], vectors[4] = vectors[0], 0.0  # equal vectors of other words; a vector of zeros
+    numbers = rng.random((n, 3)) * [1, 10, 100] + 1
+    return {"words": sparse.csr_array(X), "vectors": vectors, "numbers": numbers}, Y
+
+
+def check_nearest(rows, x, kept, near):
+    """The given rows are as near as the nearest ones by definition; of ties, any may be given."""
+    similarity = unit(rows) @ unit(x[None])[0]
+    shares = ((rows != 0) @ (x != 0) > 0) & kept
+    best = np.sort(similarity[shares])[::-1][:NEIGHBORS]
+    assert len(set(near.tolist())) == len(near)
+    assert shares[near].all()
+    np.testing.assert_allclose(similarity[near], best, atol=1e-12)
+
+
+def measured(numbers, Y, q, kept):
+    """Votes and local ridge of measurements, without the rows that are not kept."""
+    low, high = numbers.min(axis=0), numbers.max(axis=0)
+    Z, z = (numbers - low) / (high - low), (q - low) / (high - low)
+    distance = np.sqrt(((Z - z) ** 2).sum(axis=1))
+    order = np.lexsort((np.arange(len(Z)), distance))
+    near = np.array([place for place in order if kept[place]][:NEIGHBORS])
+    weights = (1 / (1 + distance[near[:VOTERS]])) ** POWER
+    width = 2 * np.median(distance[near]) ** 2
+    kernel = np.exp(-((Z[near][:, None] - Z[near][None]) ** 2).sum(axis=2) / width)
+    s = np.exp(-(distance[near] ** 2) / width)
+    w = np.linalg.solve(kernel + DENSE_ALPHA * np.eye(len(near)), s)
+    mean = Y[near].mean(axis=0)
+    return weights @ Y[near[:VOTERS]] / weights.sum(), mean + w @ (Y[near] - mean)
+
+
+def nearest_by_view(scoring, left_out, model, X, place):
+    """The neighbours that the index of each view returns."""
+    found = {}
+    for view in scoring.views:
+        if left_out is None:
+            row = model._read_new_X({name: rows[[place]] for name, rows in X.items()})
+            graph = view.nearest(view.look.of(row))
+        else:
+            graph = view.nearest_others(np.array([place]))
+        found[view.look.name] = graph.ids[0][graph.ids[0] >= 0]
+    return found
+
+
+def parts_of_views(X, Y, row, near_of, without=None):
+    """What the parts of each view say of a row, by name; `near_of` are the views' neighbours."""
+    kept = np.ones(len(Y), dtype=bool)
+    kept[[] if without is None else without] = False
+    words = X["words"].toarray()
+    said_by = {}
+    for name, rows, x in (
+        ("words as given", given_rows(words), row["words as given"]),
+        ("words weighted", weighted_rows(words, Y), row["words weighted"]),
+        ("vectors as given", unit(X["vectors"]), unit(row["vectors"][None])[0]),
+    ):
+        near = near_of[name]
+        check_nearest(rows, x, kept, near)
+        for part in PARTS[: 2 if "vectors" in name else 3]:  # words are there to be compared
+            said_by[f"{part.__name__.replace('_', ' ')}, {name}"] = part(rows, Y, x, near, without)
+    vote, ridge = measured(X["numbers"], Y, row["numbers"], kept)
+    return said_by | {"votes, numbers scaled": vote, "local ridge, numbers scaled": ridge}
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=10, deadline=None)
+def test_each_view_of_a_mapping_speaks_by_its_own_metric(seed):
+    X, Y = three_views(seed)
+    model = Blend(combine="mix").fit(X, sparse.csr_array(Y))
+    scoring = model.scoring_
+    words = X["words"].toarray()
+    for left_out in (False, True):
+        places = np.array([0, 1, 9, 17])
+        if left_out:
+            listed = scoring.left_out(places, 10**9)
+        else:
+            some = {name: rows[places] for name, rows in X.items()}
+            listed = scoring.listed(model._read_new_X(some))
+        for at, place in enumerate(places):
+            row = {
+                "words as given": given_rows(words)[place],
+                "words weighted": weighted_rows(words, Y)[place],
+                "vectors": X["vectors"][place],
+                "numbers": X["numbers"][place],
+            }
+            near = nearest_by_view(scoring, place if left_out else None, model, X, place)
+            truth = parts_of_views(X, Y, row, near, place if left_out else None)
+            for entry in range(listed.indptr[at], listed.indptr[at + 1]):
+                label, cell = listed.labels[entry], listed.cells[listed.cell[entry]]
+                for name, values in truth.items():
+                    column = 2 * scoring.names.index(name)
+                    where = f"{name}, row {place}, label {label}"
+                    np.testing.assert_allclose(
+                        cell[column], values[label], rtol=1e-5, atol=2e-6, err_msg=where
+                    )
+
+
+def test_vectors_alone_have_centroids():
+    X, Y = three_views(4)
+    rows = unit(X["vectors"])
+    scoring = Blend(combine="mix").fit(X["vectors"], sparse.csr_array(Y)).scoring_
+    assert scoring.names[:3] == tuple(
+        f"{n}, as given" for n in ("votes", "local ridge", "centroids")
+    )
+    listed = scoring.listed(X["vectors"][5:6])
+    truth = centroids(rows, Y, rows[5])
+    for label, cell in zip(listed.labels, listed.cells, strict=True):
+        assert cell[4] == pytest.approx(truth[label], abs=1e-6)
+
+
+def test_measurements_with_negative_values_are_not_vectors():
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 40)) * 5 + 1
+    Y = sparse.csr_array((rng.random((60, 3)) < 0.4).astype(np.int32))
+
+    def kinds(rows):
+        return [look.kind for look in choose_looks(rows, Y, "cosine")]
+
+    assert kinds(X) == ["scaled"]
+    assert kinds(np.where(np.arange(40) < 30, X - 3, X)) == ["scaled"]  # 30 columns of 40
+    assert kinds(X - 3) == ["vectors"]
+    assert kinds(X[:, :31] - 3) == ["scaled"]  # too short
+    assert kinds((X - 3) * np.where(np.arange(40) == 7, 1000, 1)) == [
+        "scaled"
+    ]  # one in other units
+
+
+def test_the_ridge_of_vectors_is_that_of_rows_of_length_one():
+    X, Y = three_views(2)
+    model = Blend(combine="mix").fit(X, sparse.csr_array(Y))
+    at = [ridge.name for ridge in model.scoring_.ridges].index("ridge, vectors as given")
+    ridge = model.scoring_.ridges[at]
+    rows, mean = unit(X["vectors"]), Y.mean(axis=0)
+    weights = np.linalg.solve(rows.T @ rows + ridge.alpha * np.eye(32), rows.T @ (Y - mean))
+    np.testing.assert_allclose(ridge.weights, weights, atol=1e-9)
+    np.testing.assert_allclose(ridge.scores(rows[:3]), mean + rows[:3] @ weights, atol=1e-9)

@@ -12,8 +12,8 @@ from vicinal.methods import METHODS
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN FrameColumns InstanceKNN LAMLkNN LPkNN
         LabelRidge LocalRidge MLkNN NeighborGraph Pipeline Scores baselines compare comparison
-        datasets decision distances explain explanation graph index load make_pipeline metrics
-        preprocess reduction report results save selection service tune""",
+        datasets decision distances explain explanation graph index load make_pipeline make_views
+        metrics preprocess reduction report results save selection service tune""",
     "vicinal.service": "Limits create_app",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
@@ -89,7 +89,7 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
         "backend": "numpy",
         "device": None,
     },
-    "Blend": {"combine": "boosting", "random_state": 0, "max_memory": None},
+    "Blend": {"combine": "boosting", "parts": "auto", "random_state": 0, "max_memory": None},
 }
 COSINE = {"InstanceKNN", "FeatureKNN", "LCIF", "LocalRidge", "LabelRidge", "Blend"}
 INCREMENTAL = (
@@ -153,6 +153,8 @@ def test_methods_take_these_arguments(kind: Any) -> None:
         named = [name for name, each in given.items() if each.kind is not each.VAR_KEYWORD]
         if (kind.__name__, call) == ("LabelRidge", "fit"):
             assert named.pop(3) == "sample_weight"
+        if kind.__name__ == "Blend" and call in ("kneighbors", "neighbor_graph"):
+            assert named.pop() == "view"
         assert named == ["self", *arguments]
         assert "graph" not in given or given["graph"].kind is inspect.Parameter.KEYWORD_ONLY
 

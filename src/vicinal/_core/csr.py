@@ -101,6 +101,56 @@ def take_rows(
     return bare_csr(matrix.data[taken], matrix.indices[taken], indptr, shape)
 
 
+def take_columns(matrix: NDArray[Any] | Csr, first: int, behind: int) -> NDArray[Any] | Csr:
+    """Return the columns from `first` to before `behind` of a dense or canonical matrix.
+
+    Examples
+    --------
+    >>> take_columns(sparse.csr_array(np.eye(3)), 1, 3).toarray()
+    array([[0., 0.],
+           [1., 0.],
+           [0., 1.]])
+    """
+    if not isinstance(matrix, sparse.csr_array):
+        return np.ascontiguousarray(matrix[:, first:behind])
+    n_entries = int(matrix.indptr[-1])
+    indices = matrix.indices[:n_entries]
+    kept = (indices >= first) & (indices < behind)
+    before = np.zeros(n_entries + 1, dtype=np.int64)
+    np.cumsum(kept, out=before[1:])
+    shape = (int(matrix.shape[0]), behind - first)
+    columns = (indices[kept] - first).astype(np.int32)
+    return checked_csr(matrix.data[:n_entries][kept], columns, before[matrix.indptr], shape)
+
+
+def side_by_side(blocks: Sequence[NDArray[Any] | Csr]) -> NDArray[Any] | Csr:
+    """Return the columns of checked matrices of the same rows, sparse if one of them is.
+
+    Examples
+    --------
+    >>> side_by_side([np.ones((1, 1)), sparse.csr_array(np.array([[0.0, 2.0]]))]).toarray()
+    array([[1., 0., 2.]])
+    """
+    if len(blocks) == 1:
+        return blocks[0]
+    dense = [block for block in blocks if isinstance(block, np.ndarray)]
+    if len(dense) == len(blocks):
+        return np.hstack(dense)
+    rows = [block if isinstance(block, sparse.csr_array) else dense_csr(block) for block in blocks]
+    if rows[0].shape[0] != 1:
+        return trust(sparse.csr_array(sparse.hstack(rows, format="csr")))
+    firsts = np.cumsum([0, *(block.shape[1] for block in rows)])
+    columns = [block.indices + first for block, first in zip(rows, firsts, strict=False)]
+    data = np.concatenate([block.data for block in rows])
+    starts = np.array([0, len(data)], dtype=np.int64)
+    return checked_csr(data, np.concatenate(columns).astype(np.int32), starts, (1, int(firsts[-1])))
+
+
+def full_rows(matrix: NDArray[Any] | Csr) -> NDArray[Any]:
+    """Return a matrix as a dense array, which is itself if it is one."""
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
+
+
 def no_rows(n_columns: int) -> Csr:
     """Return a matrix of float64 without rows."""
     starts = np.zeros(1, dtype=np.int32)

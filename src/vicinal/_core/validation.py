@@ -3,7 +3,7 @@
 The stages and the compiled core rely on these checks and do not repeat them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -149,13 +149,17 @@ def check_readable(X: object, name: str = "X") -> None:
 def _refuse_text_columns(X: Any, columns: Any, name: str) -> None:
     """Raise for the first column of a frame that has text; the message shows none of it."""
     for each in columns:
-        cells = X[each]
-        if str(getattr(cells, "dtype", "")) in _TEXT_TYPES and _has_words(cells):
+        if has_text(X[each]):
             hint = (
                 "texts, categories, numbers and dates of a frame: "
                 "make_pipeline(FrameColumns(), Blend())"
             )
             raise InvalidArgumentError(name, "numbers", f"text in column {each!r:.60}", hint)
+
+
+def has_text(cells: Any) -> bool:
+    """Tell whether a column of a frame holds text."""
+    return str(getattr(cells, "dtype", "")) in _TEXT_TYPES and _has_words(cells)
 
 
 _TEXT_TYPES = ("object", "str", "string", "String", "category", "Categorical")
@@ -208,6 +212,8 @@ def _may_change(part: NDArray[Any], given: object) -> bool:
     """Tell whether a caller who passed `given` can still write to an array derived from it."""
     if isinstance(given, list | tuple):
         return False
+    if isinstance(given, Mapping):
+        return any(_may_change(part, each) for each in given.values())
     if sparse.issparse(given) or isinstance(given, np.ndarray):
         return part.flags.writeable and any(np.may_share_memory(part, own) for own in _parts(given))
     return True  # a data frame may change its data even if its arrays are read-only

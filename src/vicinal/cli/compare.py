@@ -307,12 +307,19 @@ def named_sources(data: Sequence[str], table: TableChoice) -> dict[str, Any]:
 
 def _compared(data: str, table: TableChoice) -> Any:
     """Return one data set of a comparison."""
-    from vicinal.cli.data_source import file_options, is_table_file, table_source, table_steps
+    from vicinal.cli.data_source import (
+        file_options,
+        is_table_file,
+        refuse_vectors,
+        table_source,
+        table_steps,
+    )
     from vicinal.comparison.candidates import ComparedData
     from vicinal.datasets import Reading, load
     from vicinal.datasets.catalogue import known
     from vicinal.results import digest_of
 
+    refuse_vectors(table)
     options = {} if known(data) else file_options(table)
     if not is_table_file(data):
         return load(data, **options) if options else data

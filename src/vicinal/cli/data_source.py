@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
@@ -30,9 +32,14 @@ from vicinal.datasets.blocks import file_blocks
 from vicinal.datasets.catalogue import known
 from vicinal.datasets.dataset import is_numbered
 from vicinal.datasets.tables.content import table_blocks
-from vicinal.datasets.tables.table_rows import STANDARD_INPUT
+from vicinal.datasets.tables.guess import find_reading, number_of
+from vicinal.datasets.tables.label_cells import read_labels
+from vicinal.datasets.tables.table_rows import STANDARD_INPUT, read_records
 from vicinal.datasets.texts import text_blocks
-from vicinal.errors import InvalidArgumentError
+from vicinal.datasets.vector_files import read_vectors
+from vicinal.errors import InvalidArgumentError, MissingExtraError
+from vicinal.methods import Blend, FrameColumns
+from vicinal.methods.feature_views import BesideVectors, Views
 from vicinal.preprocess import MinMax, TextVectorizer
 from vicinal.preprocess.languages import check_language
 
@@ -164,15 +171,122 @@ def training_source(
     if is_table_file(data):
         source = table_source(data, table)
         reading = source.reading or Reading()
-        return source, table_steps(reading, table, preprocess)
-    source = features_source(data, rows, "train", table)
-    return source, make_steps(preprocess, sparse.issparse(source.X))
+        steps = table_steps(reading, table, preprocess)
+    else:
+        source = features_source(data, rows, "train", table)
+        steps = make_steps(preprocess, sparse.issparse(source.X))
+    if table.vectors is None:
+        return source, steps
+    view = "words" if isinstance(source.X, list) else "columns"
+    beside = with_vectors(source, read_vectors(table.vectors, "--vectors"))
+    return beside, [("views", BesideVectors(steps, view))]
+
+
+def with_vectors(source: Source, vectors: NDArray[Any]) -> Source:
+    """Return the rows of a source, each with its vector."""
+    if len(vectors) != source.n_rows:
+        expected = f"{source.n_rows:,} vectors, one per row of {source.name}"
+        raise InvalidArgumentError("--vectors", expected, f"{len(vectors):,}")
+    return replace(source, X={"rows": source.X, "vectors": vectors})
+
+
+def refuse_vectors(table: TableChoice) -> None:
+    """Raise if ``--vectors`` is given to a command that does not use it."""
+    if table.vectors is not None:
+        expected = "no file: train, predict, evaluate and explain read vectors"
+        raise InvalidArgumentError("--vectors", expected, str(table.vectors))
+
+
+def some_rows(X: Any, rows: slice) -> Any:
+    """Return some rows of features, of texts, or of rows with vectors."""
+    return {name: each[rows] for name, each in X.items()} if isinstance(X, dict) else X[rows]
+
+
+def vectors_for(model: Any, table: TableChoice) -> NDArray[Any] | None:
+    """Return the vectors of ``--vectors``, which a model needs or cannot use; None without."""
+    first = model.steps[0][1] if isinstance(model, Pipeline) else None
+    if not isinstance(first, BesideVectors):
+        if table.vectors is not None:
+            expected = "no file, because the model was trained without vectors"
+            raise InvalidArgumentError("--vectors", expected, str(table.vectors))
+        return None
+    expected = f"a file with a vector of {first.n_values_} numbers for each row, as in training"
+    if table.vectors is None:
+        raise InvalidArgumentError("--vectors", expected, "no file")
+    vectors = read_vectors(table.vectors, "--vectors")
+    if vectors.shape[1] != first.n_values_:
+        raise InvalidArgumentError("--vectors", expected, f"{vectors.shape[1]} numbers")
+    return vectors
 
 
 def new_source(
     model: Any, data: str, rows: str, auto: str, table: TableChoice, *, labelled: bool
 ) -> Source:
-    """Return rows for a fitted model, read in the same way as its training data."""
+    """Return rows for a fitted model, read in the same way as its training data.
+
+    `data`: a table, a file of features, the name of a data set, or a file with one text per line.
+    `rows`, `auto`: the rows to use of a data set with a train/test split; see :func:`choose_rows`.
+    `labelled`: whether to read labels; if not, the file need not have any.
+    """
+    vectors = vectors_for(model, table)
+    source = _new_rows(model, data, rows, auto, table, labelled)
+    return source if vectors is None else with_vectors(source, vectors)
+
+
+def frame_columns(model: Any) -> list[str] | None:
+    """Return the columns of the frame that a model was fitted on; None for other models."""
+    first = model.steps[0][1] if isinstance(model, Pipeline) else model
+    if isinstance(first, Views):
+        first = first.transformers_[0]
+    if isinstance(first, Blend):
+        first = first._frame_columns()
+    if isinstance(first, FrameColumns):
+        return list(first.kinds_)
+    # A table that was read for such a step has its columns by number.
+    if isinstance(first, ColumnTransformer) and getattr(model, "reading_", None) is None:
+        names = vars(first).get("feature_names_in_")
+        return None if names is None else list(map(str, names))
+    return None
+
+
+def frame_source(data: str, table: TableChoice, columns: list[str], *, labelled: bool) -> Source:
+    """Return the rows of a table as the data frame that a model expects."""
+    options = table_options(table)
+    records = read_records(data, options, (), None, labelled=labelled)
+    frame = _frame({name: records.cells(name) for name in columns if name in records.columns})
+    reading = find_reading(records, options) if labelled else None
+    sets = None if reading is None else read_labels(records, reading)
+    names = tuple(sorted({label for row in sets or () for label in row}))
+    Y = None if sets is None else indicator_of(sets, names)
+    rows = options.row_names or records.row_names
+    row_names = None if rows is None else tuple(map(str, records.cells(rows)))
+    return Source(shown_name(data), frame, records.n_rows, Y, names, row_names)
+
+
+def _frame(columns: dict[str, list[Any]]) -> Any:
+    """Return columns of cells as a data frame; cells that are all numbers become numbers."""
+    try:
+        pd: Any = import_module("pandas")
+    except ImportError:
+        raise MissingExtraError("pandas", "frames") from None
+    numbers = {name: [number_of(cell) for cell in cells] for name, cells in columns.items()}
+    return pd.DataFrame(
+        {name: cells if None in numbers[name] else numbers[name] for name, cells in columns.items()}
+    )
+
+
+def training_texts(model: Any, data: str, table: TableChoice) -> Source:
+    """Return the texts that a model was trained on, without vectors."""
+    return _new_rows(model, data, "all", "all", table, labelled=False)
+
+
+def _new_rows(
+    model: Any, data: str, rows: str, auto: str, table: TableChoice, labelled: bool
+) -> Source:
+    """Return rows for a fitted model without their vectors."""
+    columns = frame_columns(model)
+    if columns is not None and is_table_file(data):
+        return frame_source(data, table, columns, labelled=labelled)
     if is_table_file(data):
         return table_source(data, table, reading_for(model), labelled=labelled)
     if reads_text(model):
@@ -183,6 +297,7 @@ def new_source(
 
 def whole_dataset(data: str, table: TableChoice) -> Dataset:
     """Return all rows as a data set; a table gets the same features as in ``vicinal train``."""
+    refuse_vectors(table)
     if not is_table_file(data):
         return load(data, **file_options(table))
     source = table_source(data, table)
@@ -256,7 +371,11 @@ def content_source(path: str, found: Content, names: tuple[str, ...]) -> Source:
 
 def reads_text(model: object) -> bool:
     """Tell whether a fitted model reads texts rather than features."""
-    return isinstance(model, Pipeline) and isinstance(model.steps[0][1], TextVectorizer)
+    if not isinstance(model, Pipeline):
+        return False
+    first = model.steps[0][1]
+    first = first.first if isinstance(first, BesideVectors) else first
+    return isinstance(first, TextVectorizer)
 
 
 def choose_rows(dataset: Dataset, rows: str, auto: str) -> Dataset:
@@ -292,10 +411,44 @@ class SourceBlocks:
 def new_blocks(
     model: Any, data: str, rows: str, auto: str, table: TableChoice, *, labelled: bool
 ) -> Iterator[SourceBlocks]:
-    """Open rows for a fitted model, read as those it learned from, in blocks."""
+    """Open rows for a fitted model, read as those it learned from, in blocks.
+
+    Tables that the model knows how to read, texts one per line, extreme-classification text and
+    ARFF files are read block by block. Data sets by name, ``.npz`` and ``.mat`` files, and tables
+    for a model that was not trained on one, are read whole first.
+
+    `model`, `data`, `rows`, `auto`, `table`, `labelled`: as for
+    :func:`~vicinal.cli.data_source.new_source`.
+    """
+    vectors = vectors_for(model, table)
+    with _row_blocks(model, data, rows, auto, table, labelled) as found:
+        if vectors is None:
+            yield found
+        else:
+            yield SourceBlocks(found.name, lambda: _beside(found, vectors))
+
+
+def _beside(found: SourceBlocks, vectors: NDArray[Any]) -> Iterator[Source]:
+    """Yield blocks of rows with their vectors; raise if there are more or fewer of them."""
+    start = 0
+    for block in found:
+        stop = start + block.n_rows
+        if stop <= len(vectors):
+            yield with_vectors(block, vectors[start:stop])
+        start = stop
+    if start != len(vectors):
+        expected = f"{start:,} vectors, one per row of {found.name}"
+        raise InvalidArgumentError("--vectors", expected, f"{len(vectors):,}")
+
+
+@contextmanager
+def _row_blocks(
+    model: Any, data: str, rows: str, auto: str, table: TableChoice, labelled: bool
+) -> Iterator[SourceBlocks]:
+    """Open rows for a fitted model without their vectors."""
     name = shown_name(data)
     if is_table_file(data):
-        reading = reading_for(model)
+        reading = reading_for(model) if frame_columns(model) is None else None
         if reading is not None:
             options = table_options(table)
             with table_blocks(
@@ -314,7 +467,7 @@ def new_blocks(
         if file_blocks(data, 1, unlabelled=not labelled, **options_of_file) is not None:
             yield SourceBlocks(name, lambda: _file_sources(data, not labelled, options_of_file))
             return
-    whole = new_source(model, data, rows, auto, table, labelled=labelled)
+    whole = _new_rows(model, data, rows, auto, table, labelled)
     yield SourceBlocks(whole.name, lambda: _parts(whole))
 
 
@@ -337,7 +490,7 @@ def _parts(whole: Source) -> Iterator[Source]:
         some = slice(start, min(start + BLOCK_ROWS, whole.n_rows))
         yield replace(
             whole,
-            X=rows[some],
+            X=some_rows(rows, some),
             n_rows=some.stop - start,
             Y=None if whole.Y is None else whole.Y[some],
             row_names=None if whole.row_names is None else whole.row_names[some],

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -61,7 +61,7 @@ def explain_rows(
     table: TableChoice,
 ) -> None:
     """Explain the labels of each row: how neighbours and features add up to each score."""
-    from vicinal.cli.data_source import new_source
+    from vicinal.cli.data_source import new_source, some_rows
     from vicinal.cli.predict import load_model, rows_for, shown_names
     from vicinal.methods import explain
 
@@ -73,7 +73,7 @@ def explain_rows(
     with shown(), part(f"Explaining {n_rows:,} rows"):
         found = explain(
             fitted,
-            cast("Any", rows_for(fitted, source))[:n_rows],
+            some_rows(rows_for(fitted, source), slice(n_rows)),
             chosen or None,
             top,
             what_if=what_if,
@@ -112,14 +112,14 @@ def with_label_names(found: "Explanations", names: Mapping[str, str]) -> "Explan
 
 def _training_texts(model: "Model", file: str | None, table: TableChoice) -> list[str] | None:
     """Return the texts that the model was trained on, in the order of its rows."""
-    from vicinal.cli.data_source import new_source, reads_text
+    from vicinal.cli.data_source import reads_text, training_texts
     from vicinal.methods.pipeline import estimator_of
 
     if file is None:
         return None
     if not reads_text(model):
         raise InvalidArgumentError("--learned-from", "a model that reads texts", file)
-    found = new_source(model, file, "all", "all", table, labelled=False)
+    found = training_texts(model, file, table)
     n_known = estimator_of(model).search_.n_ids
     if found.n_rows != n_known:
         raise InvalidArgumentError(

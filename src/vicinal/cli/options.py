@@ -146,6 +146,13 @@ class TableChoice:
         str | None,
         _option("--stop-words", text="Words to ignore: english, or a file with one word per line."),
     ] = None
+    vectors: Annotated[
+        Path | None,
+        _option(
+            "--vectors",
+            text="A vector for each row of DATA, in its order: .npy, .npz or .parquet.",
+        ),
+    ] = None
     vocabulary: Annotated[
         Path | None,
         _option("--vocabulary", text="Names of the labels: .tsv, .csv, .json, or SKOS."),

@@ -5,6 +5,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
@@ -406,6 +407,9 @@ def rows_for(model: "Model", source: "Source") -> object:
     from vicinal.preprocess import MinMax
 
     X = source.X
+    if isinstance(X, dict):
+        rows = rows_for(model, replace(source, X=X["rows"]))
+        return {"rows": rows, "vectors": X["vectors"]}
     columns: tuple[str, ...] | None = getattr(model, "columns_", None)
     if columns is not None and source.columns is not None:
         X = in_order(cast("Any", X), source.columns, columns, estimator_of(model).label_names_)

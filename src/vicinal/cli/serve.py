@@ -50,7 +50,7 @@ def serve(
     ] = None,
     vocabulary: Annotated[
         Path | None,
-        typer.Option(help="TSV file of subjects (URI, label, notation), for Annif's API."),
+        typer.Option(help="Names of the labels: .tsv, .csv, .json, or SKOS; see `vicinal train`."),
     ] = None,
     metrics: Annotated[
         list[str] | None,

@@ -74,6 +74,7 @@ def train(
     import_modules(imports, [method])
     check_saveable("--method", [method])
     estimator = make_estimator(method, parse_settings(settings or []))
+    _check_vectors(table, estimator, out_of_core)
     began = time.perf_counter()
     source, steps, streamed = _training_rows(
         data, rows, out_of_core, table, preprocess, estimator, max_memory
@@ -106,6 +107,17 @@ def train(
         print_json(facts)
     else:
         print_facts("Trained", facts)
+
+
+def _check_vectors(table: TableChoice, estimator: Any, folder: Path | None) -> None:
+    """Refuse vectors that the method cannot put beside the rows, before anything is read."""
+    if table.vectors is None:
+        return
+    if folder is not None:
+        raise InvalidArgumentError("--vectors", "no file together with --out-of-core", folder)
+    if not hasattr(type(estimator), "views_"):
+        got = type(estimator).__name__
+        raise InvalidArgumentError("--vectors", "the method blend, which mixes views", got)
 
 
 def _training_rows(

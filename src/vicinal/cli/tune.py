@@ -98,7 +98,7 @@ def tune_settings(
     table: TableChoice,
 ) -> None:
     """Tune methods by cross-validation from one search; show the best settings per metric."""
-    from vicinal.cli.data_source import training_source
+    from vicinal.cli.data_source import refuse_vectors, training_source
     from vicinal.cli.settings import check_saveable, method_words, parse_grid, parse_settings
     from vicinal.selection import tune
 
@@ -108,6 +108,7 @@ def tune_settings(
     names = method_words(names)
     if save is not None:
         check_saveable("--methods", names)
+    refuse_vectors(table)
     source, steps = training_source(data, rows, table, preprocess)
     began = time.perf_counter()
     found = tune(

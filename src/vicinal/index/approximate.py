@@ -35,6 +35,9 @@ class ApproximateIndex:
         Number of candidates compared per requested neighbour.
     n_jobs : int or None
         Number of threads; None uses all available ones.
+    measures_once : bool
+        Whether recall is measured by the first search of many rows only, so that later searches
+        take no longer than the small-world graph does.
 
     Attributes
     ----------
@@ -49,10 +52,12 @@ class ApproximateIndex:
         *,
         oversample: int = 4,
         n_jobs: int | None = None,
+        measures_once: bool = False,
     ) -> None:
         self._distance = get_distance(metric)
         self.oversample = check_integer("oversample", oversample, low=1)
         self.recall_: float | None = None
+        self._measures_once = measures_once
         rows = check_features(X)
         if isinstance(rows, sparse.csr_array):
             raise InvalidArgumentError("X", "dense rows (sparse: algorithm='inverted')", "sparse")
@@ -86,6 +91,8 @@ class ApproximateIndex:
         """Return up to k near rows for each row of `Q`, and measure the recall on a sample."""
         queries = check_features(Q, "Q", n_features=self.n_features)
         graph = self._search(queries, check_integer("k", k, low=1), leave_out=False)
+        if self._measures_once and (self.recall_ is not None or queries.shape[0] < SAMPLE):
+            return graph
         chosen = self._sample(queries.shape[0])
         exact = self._exact.query(queries[chosen], graph.k)
         self.recall_ = _recall(exact.ids, graph.ids[chosen])

@@ -26,11 +26,19 @@ def exact_index(X: object, metric: str, n_jobs: int | None = None) -> Index:
     return DenseIndex(X, metric, n_jobs=n_jobs)
 
 
+def small_world_index(X: object, metric: str, n_jobs: int | None = None) -> Index:
+    """Return an approximate index over dense rows, and an exact one over sparse rows."""
+    if sparse.issparse(X):
+        return exact_index(X, metric, n_jobs)
+    return ApproximateIndex(X, metric, n_jobs=n_jobs, measures_once=True)
+
+
 _FACTORIES: dict[str, IndexFactory] = {
     "auto": exact_index,
     "inverted": lambda X, metric, n_jobs: InvertedIndex(X, metric, n_jobs=n_jobs),
     "dense": lambda X, metric, n_jobs: DenseIndex(X, metric, n_jobs=n_jobs),
     "approximate": lambda X, metric, n_jobs: ApproximateIndex(X, metric, n_jobs=n_jobs),
+    "hnsw": small_world_index,
     "reference": lambda X, metric, n_jobs: ReferenceIndex(X, metric),
     SegmentedAlgorithm.saved_as: SegmentedAlgorithm(),
 }

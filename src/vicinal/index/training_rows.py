@@ -74,6 +74,13 @@ class TrainingRows:
         self._building = ForkLock()
 
     @property
+    def recall(self) -> float | None:
+        """Share of neighbours that an approximate index found; None if it is exact or not built."""
+        known = self._indexed
+        found: float | None = None if known is None else getattr(known[0], "recall_", None)
+        return found
+
+    @property
     def n_places(self) -> int:
         """Number of places, including empty ones."""
         return int(self.X.shape[0])
@@ -263,11 +270,14 @@ class TrainingRows:
 
     def _built(self) -> tuple[Index, GrowingArray | None]:
         """Build the index; its ids are the places."""
+        if not self._n_gone:
+            return self.build_index(self.X), None
+        kept = np.flatnonzero(~self.gone)
+        index = self.build_index(self.X[kept])
+        if not is_mutable(index):
+            return KeptRows(index, kept.astype(np.int32), self.n_places), None
         index = self.build_index(self.X)
-        if self._n_gone:
-            if not is_mutable(index):
-                raise RuntimeError("rows with empty places need a mutable index")
-            index.remove(np.flatnonzero(self.gone))
+        cast("MutableIndex", index).remove(np.flatnonzero(self.gone))
         return index, None
 
     def _index_ids(self, ids: GrowingArray | None) -> Int32:
@@ -341,6 +351,43 @@ class TrainingRows:
         """Start without an index."""
         self.__dict__.update(state)
         self._start_without_index()
+
+
+@dataclass(frozen=True, eq=False)
+class KeptRows:
+    """An index that cannot forget, over the rows that are left: its neighbours are places.
+
+    `kept`: the place of each of its rows, ascending.
+    """
+
+    index: Index
+    kept: Int32
+    n_rows: int
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of a row."""
+        return self.index.n_features
+
+    @property
+    def metric(self) -> str:
+        """Name of the distance."""
+        return self.index.metric
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self.index.nbytes + self.kept.nbytes
+
+    def query(self, Q: object, k: int) -> NeighborGraph:
+        """Return the k nearest rows that are left."""
+        near = self.index.query(Q, k)
+        ids = np.where(near.ids < 0, np.int32(-1), self.kept[near.ids])
+        return NeighborGraph(ids, near.values, near.metric, self.n_rows)
+
+    def query_self(self, k: int) -> NeighborGraph:
+        """Raise: rows with empty places have no leave-one-out graph."""
+        raise RuntimeError("rows with empty places: compact them first")
 
 
 def _forgotten() -> InvalidArgumentError:

@@ -14,6 +14,7 @@ from vicinal.methods.blend import Blend
 from vicinal.methods.brknn import BRkNN
 from vicinal.methods.dmlknn import DMLkNN
 from vicinal.methods.feature_knn import FeatureKNN
+from vicinal.methods.feature_views import Views, make_views
 from vicinal.methods.frame_columns import FrameColumns
 from vicinal.methods.iblr import IBLR
 from vicinal.methods.instance_knn import InstanceKNN
@@ -57,9 +58,11 @@ __all__ = [
     "Pipeline",
     "Scoring",
     "Training",
+    "Views",
     "explain",
     "load",
     "make_pipeline",
+    "make_views",
     "prepared",
     "save",
 ]

@@ -81,7 +81,8 @@ class ExplainedRow:
         """Return the neighbours with their names, labels and shared features."""
         explainer, model = self.explainer, self.explainer.model
         rows, Y = model.search_, take_rows(model.scoring_.Y, places)
-        in_common = shared_features(self.x, take_rows(rows.X, places), model.metric_)
+        near = model._readable(take_rows(rows.X, places))
+        in_common = shared_features(model._readable(self.x), near, model.metric_)
         found = []
         for i, place in enumerate(places.tolist()):
             columns, terms = in_common[i]
@@ -170,7 +171,8 @@ class ExplainedRow:
         near = [part for part in parts if part.kind == "neighbor" and part.share > 0]
         strongest = [part.id for part in sorted(near, key=lambda part: -part.share)]
         supporting = [part.id for part in highlights if part.share > 0]
-        others = np.setdiff1d(as_csr(self.x).indices, supporting).tolist()
+        readable = as_csr(explainer.model._readable(self.x))
+        others = np.setdiff1d(readable.indices, supporting).tolist()
         search = RemovalSearch(
             explainer.model, explainer.source, explainer.features, self.row, self.x, label
         )
@@ -351,7 +353,7 @@ class Explainable:
         """
         model = cast("NeighborEstimator", self).as_fitted()
         rows = model._read_new_X(X)
-        names: Sequence[str] | None = getattr(self, "feature_names_in_", None)
+        names = self._feature_names()
         if feature_names is not None:
             names = check_row_names(feature_names, rows.shape[1], "feature_names")
         return explain_rows(model, rows, labels, top, what_if, row_names, FeatureNames(names))
@@ -363,6 +365,15 @@ class Explainable:
         with using_threads(model.search_.n_jobs):
             scores = model.scoring_.scores(near, X)
         return near, scores, model.decision_.decide(scores)
+
+    def _readable(self, X: Features) -> Features:
+        """Return rows with the features that mean something one by one."""
+        return X
+
+    def _feature_names(self) -> Sequence[str] | None:
+        """Return the names of the columns of a training data frame, if they are known."""
+        names: Sequence[str] | None = getattr(self, "feature_names_in_", None)
+        return names
 
     def _scores_without(self, x: Features, groups: Sequence[Sequence[int]]) -> Scores | None:
         """Return the scores of a row without each group of training rows, by place."""

@@ -91,6 +91,9 @@ RowNames: TypeAlias = tuple[str, ...] | GrowingNames
 
 def index_names(X: object) -> list[str] | None:
     """Return the index of a pandas data frame or series as names; None if it numbers the rows."""
+    if isinstance(X, Mapping):  # of views: the first that has names
+        found = (index_names(view) for view in X.values())
+        return next((names for names in found if names is not None), None)
     index = getattr(X, "index", None)
     if index is None or callable(index) or type(index).__name__ == "RangeIndex":
         return None

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, Self
 
 import numpy as np
@@ -13,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from vicinal._core.arrays import Csr, Float
 from vicinal._core.checks import all_or_nothing, check_flag
 from vicinal._core.state import State, read_array, read_names, read_part
+from vicinal._core.validation import has_text
 from vicinal.datasets.tables.guess import is_identifier, kind_of, number_of
 from vicinal.errors import InvalidArgumentError, ModelFormatError, logger
+from vicinal.methods.fitted_state import index_names
 from vicinal.persistence import register
 from vicinal.preprocess import TextVectorizer
 from vicinal.preprocess.languages import check_language
@@ -181,6 +184,35 @@ class FrameColumns(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
 register("methods.FrameColumns", FrameColumns)
 
 
+def is_mixed(X: Any) -> bool:
+    """Tell whether `X` is a data frame with texts, categories or dates.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> is_mixed(pd.DataFrame({"a": ["x", "y"]})), is_mixed(pd.DataFrame({"a": [1, 2]}))
+    (True, False)
+    """
+    names = getattr(X, "columns", None)
+    if names is None or len(getattr(X, "shape", ())) != 2 or sparse.issparse(X):
+        return False
+    return any(has_text(X[name]) or _has_dates(X[name]) for name in names)
+
+
+def _has_dates(cells: Any) -> bool:
+    """Tell whether a column of a frame holds dates."""
+    return str(getattr(cells, "dtype", "")).lower().startswith("date")
+
+
+def identifiers(X: Any) -> list[str] | None:
+    """Return the first column of a mixed frame that only identifies its rows; None without one."""
+    if index_names(X) is not None or not is_mixed(X):
+        return None
+    columns = _columns(X)
+    named = [cells for cells in columns.values() if is_identifier(cells)]
+    return list(map(str, named[0])) if 0 < len(named) < len(columns) else None
+
+
 def _columns(X: Any) -> dict[str, list[Any]]:
     """Return the cells of a pandas or polars frame by column."""
     names = getattr(X, "columns", None)
@@ -225,6 +257,12 @@ def _is_missing(cell: Any) -> bool:
 
 
 def _days(cell: Any) -> float | None:
+    """Return the day of a date, which a file may hold as text."""
+    if isinstance(cell, str):
+        try:
+            cell = date.fromisoformat(cell.strip()[:10])
+        except ValueError:
+            return None
     return float(cell.toordinal()) if _is_date(cell) and not _is_missing(cell) else None
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any, Literal, Self, cast
 
+import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline as SklearnPipeline
@@ -28,6 +29,7 @@ from vicinal.explanation import Explanations
 from vicinal.graph import NeighborGraph
 from vicinal.methods.base import NeighborEstimator
 from vicinal.methods.explaining import explain_rows
+from vicinal.methods.feature_views import BesideVectors, as_vectors
 from vicinal.methods.fitted_state import check_row_names, index_names
 from vicinal.methods.incremental import IncrementalEstimator
 from vicinal.methods.what_if import FeatureNames, TextRows
@@ -104,7 +106,9 @@ def explain(
     if steps and isinstance(steps[0], TextVectorizer):
         X = read_documents(X)
         if all(isinstance(step, OneToOneFeatureMixin) for step in steps[1:]):
-            source = TextRows(X, steps[0], lambda texts: _prepared(pipeline, texts))
+            source = TextRows(X, steps[0], lambda _, texts: _prepared(pipeline, texts))
+    elif steps and isinstance(steps[0], BesideVectors):
+        source = _texts_beside_vectors(pipeline, steps[0], cast("Mapping[str, Any]", X))
     return explain_rows(
         estimator,
         _prepared(pipeline, X),
@@ -124,6 +128,24 @@ def _prepared(model: SklearnPipeline, X: object) -> Features:
     return estimator._read_new_X(transformed(model, X))
 
 
+def _texts_beside_vectors(
+    pipeline: SklearnPipeline, step: BesideVectors, X: Mapping[str, Any]
+) -> TextRows | None:
+    """Return the texts of rows with vectors, which stay as they are; None for other rows."""
+    inner = [each for _, each in step.steps_]
+    if not inner or not isinstance(inner[0], TextVectorizer):
+        return None
+    if not all(isinstance(each, OneToOneFeatureMixin) for each in inner[1:]):
+        return None
+    vectors = as_vectors(X["vectors"])
+
+    def prepare(row: int, texts: list[str]) -> Features:
+        same = np.repeat(vectors[row : row + 1], len(texts), axis=0)
+        return _prepared(pipeline, {"rows": texts, "vectors": same})
+
+    return TextRows(read_documents(X["rows"]), inner[0], prepare)
+
+
 def _names_after(model: SklearnPipeline) -> FeatureNames:
     """Return the names of the features that a pipeline passes to its estimator, if known."""
     names: Any = getattr(model, "columns_", None)
@@ -135,7 +157,7 @@ def _names_after(model: SklearnPipeline) -> FeatureNames:
         else:
             names = None
     if names is None:
-        names = getattr(model.steps[-1][1], "feature_names_in_", None)
+        names = model.steps[-1][1]._feature_names()
     return FeatureNames(names)
 
 
@@ -366,7 +388,9 @@ class SavedPipeline:
         if not all(hasattr(restored(step), "transform") for step in steps[:-1]):
             raise ModelFormatError("expected steps that transform rows before the estimator")
         columns = None if state.get("columns") is None else read_names(state, "columns")
-        n_features: int | None = getattr(restored(steps[0]), "n_features_in_", None)
+        first = restored(steps[0])
+        first = first.first if isinstance(first, BesideVectors) and first.steps_ else first
+        n_features: int | None = getattr(first, "n_features_in_", None)
         if columns is not None and len(columns) != n_features:
             raise ModelFormatError(f"columns: expected {n_features} names, got {len(columns)}")
         unread = state.get("reading") is None

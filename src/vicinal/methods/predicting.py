@@ -64,11 +64,7 @@ class NeighborQueries(FittedAttributes):
             there is no further neighbour. For the cosine and the dot product, only rows that share
             a feature are neighbours.
         """
-        graph = self._neighbors_of(X, n_neighbors)
-        if not return_distance:
-            return graph.ids
-        distances = graph.distance_kind.as_distances(graph.values)
-        return np.where(graph.ids < 0, np.inf, distances), graph.ids
+        return as_kneighbors(self._neighbors_of(X, n_neighbors), return_distance)
 
     def _neighbors_of(self, X: object, n_neighbors: int | None) -> NeighborGraph:
         """Return the graph that :meth:`kneighbors` converts to distances and ids."""
@@ -77,9 +73,7 @@ class NeighborQueries(FittedAttributes):
         most = rows.n_rows - (X is None)
         k = min(version.scoring.k, most)
         if n_neighbors is not None:
-            k = check_integer("n_neighbors", n_neighbors, low=1)
-            if k > most:
-                raise InvalidArgumentError("n_neighbors", f"at most {most} (training rows)", k)
+            k = check_count(n_neighbors, most)
         found = rows.query_self(k) if X is None else rows.query(self._read_new_X(X), k)
         return rows.by_id(narrowed(found, k))
 
@@ -95,6 +89,22 @@ class NeighborQueries(FittedAttributes):
         """Return validated features of rows to predict."""
         self._fitted()
         return self._read_X(X, reset=False)
+
+
+def as_kneighbors(graph: NeighborGraph, return_distance: bool) -> tuple[Float, Int32] | Int32:
+    """Return a graph as ``kneighbors`` does: distances and ids, or ids alone."""
+    if not return_distance:
+        return graph.ids
+    distances = graph.distance_kind.as_distances(graph.values)
+    return np.where(graph.ids < 0, np.inf, distances), graph.ids
+
+
+def check_count(n_neighbors: object, most: int) -> int:
+    """Return a number of neighbours from 1 to `most`."""
+    k = check_integer("n_neighbors", n_neighbors, low=1)
+    if k > most:
+        raise InvalidArgumentError("n_neighbors", f"at most {most} (training rows)", k)
+    return k
 
 
 def labels_as(decided: Csr, kind: Kind, dtype: str) -> NDArray[Any] | Csr:

@@ -71,11 +71,14 @@ class PlainRows:
 
 @dataclass(frozen=True, eq=False)
 class TextRows:
-    """Rows made from texts. A feature is removed by deleting its words before preprocessing."""
+    """Rows made from texts. A feature is removed by deleting its words before preprocessing.
+
+    `prepare` turns versions of a row's text into rows; it takes the row's number first.
+    """
 
     texts: list[str]
     vectorizer: TextVectorizer
-    prepare: Callable[[list[str]], Features]
+    prepare: Callable[[int, list[str]], Features]
 
     def text(self, row: int) -> str | None:
         """Return the text of a row."""
@@ -89,7 +92,8 @@ class TextRows:
         """Return one copy of the row per group of columns, without these features."""
         text = self.texts[row]
         places = self.word_places(text)
-        return self.prepare([without_words(text, places, set(columns)) for columns in groups])
+        fewer = [without_words(text, places, set(columns)) for columns in groups]
+        return self.prepare(row, fewer)
 
 
 def without_words(text: str, places: Sequence[WordPlace], columns: Collection[int]) -> str:

@@ -4,7 +4,7 @@ A label of the model is a subject, and its name is the URI; the vocabulary given
 labels in words and notations. Scores outside (0, 1] are clipped, because Annif accepts no others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from vicinal.errors import DataFormatError
+from vicinal.datasets import vocabulary
 from vicinal.service.access import needs
 from vicinal.service.api import (
     CHANGE_ERRORS,
@@ -33,18 +33,34 @@ from vicinal.service.store import Change
 
 
 def read_vocabulary(path: Path) -> dict[str, tuple[str, str | None]]:
-    r"""Return label name → (label in words, notation) from lines of ``<URI>``, label, notation."""
-    found: dict[str, tuple[str, str | None]] = {}
-    with path.open(encoding="utf-8-sig") as stream:
-        for number, line in enumerate(stream, start=1):
-            cells = line.rstrip("\r\n").split("\t")
-            if not line.strip():
-                continue
-            if len(cells) < 2:
-                raise DataFormatError(str(path), "URI, tab, label", "one cell", number)
-            uri = cells[0].removeprefix("<").removesuffix(">")
-            found[uri] = (cells[1], cells[2] if len(cells) > 2 and cells[2] else None)
-    return found
+    r"""Return label name → (label in words, notation) from a vocabulary of any format.
+
+    A ``.tsv`` file has lines of ``<URI>``, label and notation.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "subjects.tsv"
+    ...     _ = file.write_text("<http://example.org/p1>\tpots\t7.1\n", encoding="utf-8")
+    ...     read_vocabulary(file)
+    {'http://example.org/p1': ('pots', '7.1')}
+    """
+    known = vocabulary.read_vocabulary(path)
+    notations: dict[str, str] = {}
+    if path.suffix.lower() == ".tsv":
+        lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+        cells = [line.split("\t") for line in lines if line.startswith("<")]
+        notations = {uri.strip("<>"): rest[0] for uri, _, *rest in cells if rest and rest[0]}
+    return words_of(known, notations)
+
+
+def words_of(
+    known: vocabulary.Vocabulary, notations: Mapping[str, str] | None = None
+) -> dict[str, tuple[str, str | None]]:
+    """Return label name → (label in words, notation) of a vocabulary."""
+    every = dict.fromkeys(label for names in known.names.values() for label in names)
+    return {label: (known.name(label) or label, (notations or {}).get(label)) for label in every}
 
 
 router = APIRouter(

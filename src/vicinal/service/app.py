@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
@@ -214,6 +215,8 @@ def build_app(
     def engine(model_id: str, source: Source) -> Engine:
         served, learner = serve_model(model_id, source, opened, limits)
         said = (about or {}).get(model_id, About())
+        if not said.vocabulary and served.vocabulary is not None:
+            said = replace(said, vocabulary=annif_rest.words_of(served.vocabulary))
         return Engine(model_id, served, learner, access, limits, metrics, said)
 
     try:

@@ -411,7 +411,7 @@ class Engine:
             stop()
             found = served_model.answers(estimator, X, top)
             why = served_model.explanations(estimator, X, None, top, reader.names, stop)
-        reply = predictions_reply(Predicted(found, number))
+        reply = predictions_reply(Predicted(found, number), self.about.vocabulary)
         for result, explanation in zip(reply["results"], why, strict=True):
             result["explanation"] = explanation
         return reply
@@ -539,8 +539,8 @@ class Engine:
     async def render(self, predicted: Predicted) -> bytes:
         """Return the reply with predictions; a large one is written beside the event loop."""
         if sum(len(answer.scores) for answer in predicted.answers) <= INLINE_SCORES:
-            return self.as_bytes(predictions_reply(predicted))
-        return await self._slowly(lambda _: predictions_reply(predicted))
+            return self.as_bytes(predictions_reply(predicted, self.about.vocabulary))
+        return await self._slowly(lambda _: predictions_reply(predicted, self.about.vocabulary))
 
     def as_bytes(self, content: object) -> bytes:
         """Return the JSON of a reply, unless it is too large."""
@@ -636,15 +636,21 @@ def refusals() -> Iterator[None]:
         raise ServiceError(422, "refused-by-model", f"rows: {error}"[:300]) from error
 
 
-def predictions_reply(predicted: Predicted) -> dict[str, Any]:
+def predictions_reply(
+    predicted: Predicted, vocabulary: Mapping[str, tuple[str, str | None]]
+) -> dict[str, Any]:
     """Return the content of the reply to a request for predictions."""
-    results = [
+    results: list[dict[str, Any]] = [
         {
             "labels": answer.labels,
             "scores": [{"label": label, "score": score} for label, score in answer.scores],
         }
         for answer in predicted.answers
     ]
+    if vocabulary:
+        for result, answer in zip(results, predicted.answers, strict=True):
+            shown = [*answer.labels, *(label for label, _ in answer.scores)]
+            result["names"] = {each: vocabulary[each][0] for each in shown if each in vocabulary}
     return {"results": results, "version": predicted.version}
 
 

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from vicinal._core.arrays import Csr, Features
+from vicinal.errors import InvalidArgumentError
 from vicinal.methods.pipeline import (
     Model,
     column_names,
@@ -44,6 +45,9 @@ class RowReader:
         self._steps = steps[1:] if self.reads_text else steps
         estimator = estimator_of(model)
         first = self._steps[0] if self._steps else estimator
+        if not hasattr(first, "n_features_in_"):
+            expected = "one that takes texts or numbers, because rows of requests are no frames"
+            raise InvalidArgumentError("model", expected, type(first).__name__)
         self.n_features = int(first.n_features_in_)
         self.names = self._names(model, first)
         self._column = {name: column for column, name in enumerate(self.names)}

@@ -149,6 +149,7 @@ class RowPrediction(BaseModel):
 
     labels: list[str]
     scores: list[LabelScore]
+    names: dict[str, str] | None = None
     explanation: dict[str, Any] | None = None
 
 

@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 
 from vicinal._core.arrays import Csr, Features, Int, Int32
 from vicinal._core.files import replacing, without_nan
+from vicinal.datasets.vocabulary import Vocabulary
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph
 from vicinal.methods import NeighborEstimator
@@ -333,6 +334,7 @@ class ServedModel:
         self.reader = RowReader(model)
         # The reader orders columns by name, so that rows come without names; a snapshot keeps them.
         self._model = model
+        self.vocabulary: Vocabulary | None = getattr(model, "label_vocabulary_", None)
         self._names = feature_names(model)
         nameless = model if self._names is None else with_feature_names(model, None)
         self._estimator = estimator_of(nameless).snapshot()

@@ -91,7 +91,7 @@ def test_the_default_method(xc_file, tmp_path, preprocess, monkeypatch):
     assert len(list((tmp_path / "rows").glob("views/view-*/rows/run-*/postings-0"))) == 2
     assert not list((tmp_path / "rows").glob("rows*/run-*/postings-0"))
     # Other rows in the same folder replace the views; a model without its views says so.
-    run("train", file, "-o", tmp_path / "again", "--preprocess", "binary", *options)
+    run("train", file, "-o", tmp_path / "again", "--preprocess", "unit", *options)
     assert len(list((tmp_path / "rows").glob("views/view-*"))) == 2
     with pytest.raises(ModelFormatError, match="trained with --out-of-core in: view-"):
         vicinal.load(tmp_path / "streamed")

@@ -161,7 +161,7 @@ def test_measured_speeds_are_used_and_kept(run, tmp_path, monkeypatch):
 
 
 def test_words_are_those_of_users_and_costs_come_with_a_price(run):
-    code, out, _ = run("plan", "--rows", "1e7", "--json")
+    code, out, _ = run("plan", "--rows", "1e7")
     assert code == 0
     assert "posting" not in out
     assert "cost" not in out

@@ -92,7 +92,7 @@ def test_metrics_vocabulary_and_tokens_from_files(run, served, model, tmp_path):
         (["--metrics", "list.json"], "--metrics: expected a file of vicinal evaluate --json"),
         (["--metrics", "text.txt"], "--metrics: expected a file of vicinal evaluate --json"),
         (["--metrics", "other=text.txt"], "--metrics: expected ID=FILE with one of heights"),
-        (["--vocabulary", "text.txt"], "line 1: expected URI, tab, label, got one cell"),
+        (["--vocabulary", "text.txt"], "vocabulary: expected a name that ends in .csv, .tsv"),
         (["--write-token", "short"], "--write-token: expected 8 or more printable"),
         (
             ["--read-token", "long-enough", "--read-token-file", "text.txt"],

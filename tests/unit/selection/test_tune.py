@@ -261,7 +261,7 @@ def test_the_table_is_written_whole(tmp_path: Path) -> None:
         ({"progress": "bar"}, "progress: expected True or False"),
         ({"random_state": -1}, "random_state"),
         ({"preprocess": 3}, "preprocess: expected transformers"),
-        ({"preprocess": "scaled"}, "preprocess: expected one of"),
+        ({"preprocess": "scaled"}, "preprocess: expected steps among"),
     ],
 )
 def test_bad_arguments_are_refused_before_the_work(arguments: Any, message: str) -> None:

@@ -322,3 +322,31 @@ def read_yso(find: Finder, max_bytes: int) -> Corpus:
     return Corpus(
         texts, [[new[line] for line in labels] for labels in lines], distinct(names, keys)
     )
+
+
+MAKUPALAT_FILES = (
+    "makupalat-train.tsv.gz",
+    "makupalat-validate.tsv.gz",
+    "makupalat-test.tsv.gz",
+)
+
+
+def read_makupalat(find: Finder, max_bytes: int) -> Corpus:
+    """Read texts and subjects of the three parts; those for validation are in neither side."""
+    texts: list[str] = []
+    subjects: list[list[str]] = []
+    sizes = []
+    for name in MAKUPALAT_FILES:
+        path = find(name)
+        rows = text_lines(path, max_bytes)
+        for line_number, row in enumerate(rows, 1):
+            text, tab, uris = row.rpartition("\t")
+            if not tab:
+                expected = "a text, a tab, subjects in <…>"
+                raise DataFormatError(str(path), expected, "no tab", line_number)
+            texts.append(text)
+            subjects.append([uri.strip("<>") for uri in uris.split()])
+        sizes.append(len(rows))
+    labels, names = number(subjects)
+    test = np.arange(sizes[0] + sizes[1], sum(sizes), dtype=np.int64)
+    return Corpus(texts, labels, names, train=np.arange(sizes[0], dtype=np.int64), test=test)

@@ -9,11 +9,13 @@ Their checksums are unknown; that of the first download is stored next to the fi
 from vicinal.datasets.catalogue.corpora import (
     DEBTAGS_FILES,
     EURLEX_FILES,
+    MAKUPALAT_FILES,
     REUTERS_FILES,
     YSO_FILES,
     TextRecipe,
     read_debtags,
     read_eurlex,
+    read_makupalat,
     read_reuters,
     read_yso,
 )
@@ -537,6 +539,25 @@ TEXT = (
             "rows are in random order, so any contiguous split is random; words in at least 2 rows",
         ),
         hint="the file was made by inverting Annif-corpora's subjects/yso-finna-en",
+    ),
+    Entry(
+        name="makupalat",
+        folder="makupalat",
+        n_rows=16147,
+        n_features=21906,
+        n_labels=1209,
+        cardinality=1.160,
+        split=(15212, 537),
+        recipe=TextRecipe(MAKUPALAT_FILES, "TSV", read_makupalat),
+        source="NatLibFi/Annif-corpora, fulltext/makupalat",
+        licence="none stated",
+        notes=(
+            "Finnish descriptions of websites and their classes in a library classification",
+            "398 validation rows (15212 to 15609) are in neither part",
+            "words in at least 2 training rows, not lemmatised; vicinal train on the files does",
+            "30 of the labels are in no training row",
+        ),
+        hint="the files of Annif-corpora, compressed with gzip, under these names",
     ),
 )
 

@@ -6,7 +6,7 @@ where the cell :math:`c(x, l)` holds what every part says of label :math:`l` and
 trees :math:`T_f` were fitted on the cells of all sampled training rows but those of fold :math:`f`,
 and :math:`\sigma` is the logistic function. How data flows::
 
-    rows ─▶ views: as given, weighted by labels; or scaled
+    rows ─▶ views: words as given and weighted by labels; measurements scaled; vectors
          ─▶ parts: votes, local ridge, centroids of each view; global ridge where it fits
          ─▶ cells: candidate labels, and what each part says of them
          ─▶ mixture ─▶ probabilities
@@ -28,22 +28,24 @@ from vicinal._core.csr import checked_csr, private_copy, stacked, take_rows
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_array, read_part
 from vicinal._core.threads import using_threads
-from vicinal._core.validation import csr_parts
+from vicinal._core.validation import as_csr, csr_parts
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
 from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
-from vicinal.errors import ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError, logger
 from vicinal.explanation.breakdown import Breakdown, Terms
-from vicinal.graph import NeighborGraph
+from vicinal.graph import NeighborGraph, narrowed
 from vicinal.index import SegmentedAlgorithm, TrainingRows
 from vicinal.methods._formulas import cells
 from vicinal.methods.blend.global_ridge import GlobalRidge
 from vicinal.methods.blend.mixture import ConvexMix, Trees
-from vicinal.methods.blend.parts import NEIGHBORS, Look, check_parts
+from vicinal.methods.blend.parts import NEIGHBORS, Look, View, check_parts
 from vicinal.methods.blend.scoring import LEAST_PROBABILITY, BlendScoring
+from vicinal.methods.feature_views import FeatureViews
 from vicinal.methods.fitted_state import Calibration, FittedState
+from vicinal.methods.frame_columns import FrameColumns, identifiers, is_mixed
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator, SmallChange
 from vicinal.methods.label_ridge.solver import check_memory
-from vicinal.methods.predicting import probabilities_as
+from vicinal.methods.predicting import as_kneighbors, check_count, probabilities_as
 from vicinal.methods.registry import Method
 from vicinal.methods.training import Scoring, Training, block_rows
 from vicinal.scores import Scores
@@ -51,6 +53,8 @@ from vicinal.scores import Scores
 __all__ = ["Blend", "BlendScoring"]
 
 COMBINATIONS = ("boosting", "mix")
+MANY_CELLS = 2**27
+"""Cells of a dense view above which an approximate search is offered: 0.5 GB of float32."""
 AS_TAUGHT = 1e-3
 """What the probabilities of other labels of a row that was taught are multiplied by."""
 FIRST = np.zeros(1, dtype=np.int32)
@@ -60,9 +64,16 @@ FIRST = np.zeros(1, dtype=np.int32)
 class Blend(IncrementalEstimator):
     """Neighbours, label centroids and linear models, combined by a model of their scores.
 
-    Needs no tuning: for counts, 0/1 values, tf-idf or measurements it chooses the feature weights,
-    the combination and the threshold by itself, from the training rows alone. Its scores are
-    calibrated probabilities. It learns and forgets rows in milliseconds, for any number of labels.
+    Needs no tuning: for counts, 0/1 values, tf-idf, measurements or vectors it chooses the feature
+    weights, the combination and the threshold by itself, from the training rows alone. Its scores
+    are calibrated probabilities. It learns and forgets rows in milliseconds, for any number of
+    labels.
+
+    `X` may be a mapping of views, such as ``{"words": counts, "vectors": embeddings}``: several
+    kinds of features of the same rows, sparse or dense. Each view is searched and scored by itself,
+    and the combination learns how much each of them counts.
+
+    A data frame with texts, categories or dates is read as by :class:`vicinal.FrameColumns`.
 
     Parameters
     ----------
@@ -97,7 +108,9 @@ class Blend(IncrementalEstimator):
     Attributes
     ----------
     part_names_ : tuple of str
-        The parts in use.
+        The parts in use; those of a view have its name.
+    views_ : dict of str to int, or None
+        The views of `X` and their numbers of features; None if `X` was one matrix.
 
     Notes
     -----
@@ -108,6 +121,9 @@ class Blend(IncrementalEstimator):
     global ridge. The weights of features, the mixture and the threshold stay those of the last
     ``fit`` or :meth:`recalibrate`: the model equals one whose parts are built afresh from the
     current rows, with the same weights, mixture and threshold.
+
+    The features of all views are stored side by side, as a sparse matrix if one of them is sparse.
+    A dense view of it then takes 12 bytes per value, and 8 more in its index.
 
     A row that equals one learned by ``partial_fit`` gets the labels that were learned last with it,
     or none if it was learned without labels, whatever the parts say, until that row is forgotten.
@@ -129,6 +145,13 @@ class Blend(IncrementalEstimator):
 
     >>> model.partial_fit(test.X[:1], [["made-of::glass"]]).predict_names(test.X[:1])
     [['made-of::glass']]
+
+    Two views of three rows:
+
+    >>> X = {"words": np.eye(3), "numbers": np.array([[1.0, 5.0], [2.0, 5.5], [4.0, 1.0]])}
+    >>> model = Blend("mix").fit(X, [["a"], ["b"], ["a", "c"]])
+    >>> model.views_, [name for name in model.part_names_ if "numbers" in name][0]
+    ({'words': 3, 'numbers': 2}, 'votes, numbers scaled')
     """
 
     method = Method(
@@ -176,8 +199,99 @@ class Blend(IncrementalEstimator):
         seed = check_integer("random_state", self.random_state, low=0)
         memory, parts = check_memory(self.max_memory), check_parts(self.parts)
         return BlendScoring.fit(
-            training, self.metric, combine, seed, memory, self.n_jobs, self.algorithm, parts
+            training,
+            self.metric,
+            combine,
+            seed,
+            memory,
+            self.n_jobs,
+            self.algorithm,
+            parts,
+            self._views(),
         )
+
+    # -- several views
+
+    def _frame_columns(self) -> FrameColumns | None:
+        """Return how the columns of the training frame became features; None for numbers."""
+        known: FrameColumns | None = vars(self).get("_frame")
+        return known
+
+    def _from_frame(self, X: object, reset: bool) -> object:
+        """Return the features of a frame of texts, categories, numbers and dates, or `X` itself."""
+        if reset and is_mixed(X):
+            frame = FrameColumns()
+            rows = frame.fit_transform(X)
+            self._frame = frame
+            vars(self).pop("feature_names_in_", None)
+            return rows
+        known = self._frame_columns()
+        if known is None or getattr(X, "columns", None) is None:
+            return X
+        return known.transform(X)
+
+    def _learn(
+        self,
+        X: object,
+        Y: object,
+        graph: NeighborGraph | None,
+        label_names: Sequence[str] | None,
+        row_names: Sequence[str] | None,
+        sample_weight: object = None,
+    ) -> None:
+        """Learn from rows; those of a frame are named by its column of identifiers, if any."""
+        names = identifiers(X) if row_names is None else row_names
+        super()._learn(X, Y, graph, label_names, names, sample_weight)
+
+    def _views(self) -> FeatureViews | None:
+        """Return the views that the model was fitted on; None for one matrix."""
+        known: FeatureViews | None = vars(self).get("_sources")
+        return known
+
+    @property
+    def views_(self) -> dict[str, int] | None:
+        """Names of the views and their numbers of features; None if `X` was one matrix."""
+        self._state("views_")
+        views = self._views()
+        return None if views is None else dict(zip(views.names, views.widths, strict=True))
+
+    def _read_X(self, X: object, *, reset: bool) -> Features:
+        """Return validated features; the views of a mapping stand side by side."""
+        if reset:
+            vars(self).pop("_sources", None)
+            vars(self).pop("_frame", None)
+        X = self._from_frame(X, reset)
+        views = self._views()
+        if not isinstance(X, Mapping):
+            if views is not None and getattr(X, "shape", (0, 0))[-1] != views.n_features:
+                expected = f"a mapping of the views {', '.join(views.names)}"
+                raise InvalidArgumentError("X", expected, type(X).__name__)
+            return super()._read_X(X, reset=reset)
+        if reset:
+            self._sources = views = FeatureViews.of(X)
+            self.n_features_in_ = views.n_features
+            vars(self).pop("feature_names_in_", None)
+        if views is None:
+            raise InvalidArgumentError("X", "one matrix, as in fit", "a mapping of views")
+        return views.joined(X)
+
+    def _finish_fit(self, scoring: Scoring, training: Training) -> None:
+        """Say where an approximate search would be quicker, or how good the one in use is."""
+        for view in _blend(scoring).views:
+            size, recall = view.rows.X.size, view.rows.recall
+            if recall is not None:
+                logger.info(
+                    "%s: hnsw finds %.1f %% of the nearest rows (algorithm='auto' finds all)",
+                    view.look.name,
+                    100 * recall,
+                )
+            elif self.algorithm == "auto" and not view.look.is_words and size > MANY_CELLS:
+                logger.info(
+                    "%s: each prediction reads %.1f GB; algorithm='hnsw' with vicinal[approx] is "
+                    "quicker and finds about 98 %% of the nearest rows",
+                    view.look.name,
+                    4e-9 * size,
+                )
 
     @property
     def part_names_(self) -> tuple[str, ...]:
@@ -286,17 +400,59 @@ class Blend(IncrementalEstimator):
 
     # -- neighbours and explanations
 
-    def neighbor_graph(self, X: object, k: int | None = None) -> NeighborGraph:
-        """Return the `k` nearest training rows of each row, by default 50, as they were given."""
-        return super().neighbor_graph(X, NEIGHBORS if k is None else k)
+    def neighbor_graph(
+        self, X: object, k: int | None = None, *, view: str | None = None
+    ) -> NeighborGraph:
+        """Return the `k` nearest training rows of each row, by default 50, as they were given.
+
+        If the model has several views, neighbours are those of one of them: `view`, or the first.
+        """
+        k = NEIGHBORS if k is None else check_integer("k", k, low=1)
+        searched = self._view(view)
+        if searched is None:
+            return super().neighbor_graph(X, k)
+        near = searched.rows.query(searched.look.of(self._read_new_X(X)), k)
+        return self._fitted().rows.by_id(near)
 
     def kneighbors(
-        self, X: object = None, n_neighbors: int | None = None, return_distance: bool = True
+        self,
+        X: object = None,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
+        *,
+        view: str | None = None,
     ) -> tuple[Float, Int32] | Int32:
-        """Return the nearest training rows, as scikit-learn's ``kneighbors`` does."""
+        """Return the nearest training rows, as scikit-learn's ``kneighbors`` does.
+
+        If the model has several views, neighbours are those of one of them: `view`, or the first.
+        """
         if n_neighbors is None:
             n_neighbors = min(NEIGHBORS, self._fitted().rows.n_rows - (X is None))
-        return super().kneighbors(X, n_neighbors, return_distance)
+        if self._view(view) is None:
+            return super().kneighbors(X, n_neighbors, return_distance)
+        return as_kneighbors(self._neighbors_in(X, n_neighbors, view), return_distance)
+
+    def _neighbors_in(self, X: object, n_neighbors: int, view: str | None) -> NeighborGraph:
+        """Return the nearest training rows of rows, or of the training rows, in one view."""
+        model = self.as_fitted() if X is None else self.snapshot()
+        known, searched = model._fitted().rows, cast("View", model._view(view))
+        k = check_count(n_neighbors, known.n_rows - (X is None))
+        if X is None:
+            found = searched.rows.query_self(k)
+        else:
+            found = searched.rows.query(searched.look.of(model._read_new_X(X)), k)
+        return known.by_id(narrowed(found, k))
+
+    def _view(self, name: str | None) -> View | None:
+        """Return the first view of features with this name; None for a model of one matrix."""
+        views = _blend(self._fitted().scoring).views
+        known = self._views()
+        if known is None:
+            if name is not None:
+                raise InvalidArgumentError("view", "None for a model of one matrix", repr(name))
+            return None
+        check_option("view", known.names[0] if name is None else name, known.names)
+        return next(view for view in views if name in (None, view.look.source))
 
     def _explained(self, X: Features) -> tuple[NeighborGraph, Scores, Csr]:
         """Return the neighbours in the first view, the scores and the predicted labels of rows."""
@@ -308,6 +464,28 @@ class Blend(IncrementalEstimator):
             scores = scoring.scores(rows.query(X, 0), X)
         scores = as_taught(scores, taught_places(scoring, rows, X), scoring.Y)
         return near, scores, decided_as_taught(version.decision, scores)
+
+    def _readable(self, X: Features) -> Features:
+        """Return rows without the values of vectors, which say nothing to a reader one by one."""
+        spans = [
+            view.look.columns or (0, X.shape[1])
+            for view in _blend(self._fitted().scoring).views
+            if view.look.kind == "vectors"
+        ]
+        if not spans:
+            return X
+        rows: Csr = sparse.csr_array(as_csr(X), copy=True)
+        for first, behind in spans:
+            rows.data[(rows.indices >= first) & (rows.indices < behind)] = 0.0
+        rows.eliminate_zeros()
+        return rows
+
+    def _feature_names(self) -> Sequence[str] | None:
+        """Return names of the features; with several views, the view and the number within it."""
+        views, frame = self._views(), self._frame_columns()
+        if frame is not None:
+            return cast("Sequence[str]", frame.get_feature_names_out())
+        return super()._feature_names() if views is None else views.feature_names()
 
     def _scores_without(self, x: Features, groups: Sequence[Sequence[int]]) -> Scores:
         """Return the scores of a row by the parts without each group of training rows."""
@@ -344,7 +522,13 @@ class Blend(IncrementalEstimator):
         """Return the fitted model as plain values, arrays and parts."""
         taught = _blend(self._fitted().scoring).taught
         ids = sorted(each for ids in list(taught.values()) for each in ids)
-        state = {**super().get_state(), "taught": np.array(ids, dtype=np.int64)}
+        views = self._views()
+        state: dict[str, State] = {
+            **super().get_state(),
+            "taught": np.array(ids, dtype=np.int64),
+            "views": None if views is None else views.get_state(),
+            "frame": self._frame_columns(),
+        }
         algorithm, stored = self.algorithm, _blend(self._fitted().scoring).are_stored
         if stored and isinstance(algorithm, SegmentedAlgorithm) and algorithm.folder is not None:
             state["views in"] = [algorithm.folder, algorithm.limit]
@@ -367,6 +551,13 @@ class Blend(IncrementalEstimator):
         teach(taught, take_rows(rows.X, places[here]), ids[here])
         bound = replace(scoring.bound(rows.X, model.n_jobs, model.algorithm), taught=taught)
         model._publish(replace(version, scoring=bound))
+        if state.get("views") is not None:
+            views = FeatureViews.from_state(read_part(state, "views", dict))
+            if views.n_features != rows.X.shape[1]:
+                raise ModelFormatError(f"views: expected {rows.X.shape[1]} features in all")
+            model._sources = views
+        if state.get("frame") is not None:
+            model._frame = read_part(state, "frame", FrameColumns)
         return model
 
 

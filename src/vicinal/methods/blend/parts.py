@@ -1,7 +1,9 @@
 r"""The parts of a blend: views of the rows, and what each view says about labels.
 
-A view is a way to look at rows: as given, weighted by labels, or scaled. Each view has an index of
-the training rows and the sums of the rows of each label, and from these its parts:
+A view is a way to look at rows: words as given, words weighted by labels, measurements scaled, or
+vectors by their direction. If the features are a mapping, every entry of it gets such views of its
+own columns. Each view has an index of the training rows and the sums of the rows of each label, and
+from these its parts:
 
 - **votes**: the share of similarity² among the 30 nearest rows that goes to rows with the label;
 - **local ridge**: ridge regression on the 50 nearest rows (:mod:`vicinal.methods.local_ridge`);
@@ -12,7 +14,7 @@ sums of its labels. Where features are few, or rows, a **global ridge** regressi
 learns a row by a rank-one update.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -30,7 +32,7 @@ from vicinal._core.arrays import (
     row_blocks,
 )
 from vicinal._core.checks import check_option
-from vicinal._core.csr import take_rows, trust, with_values
+from vicinal._core.csr import full_rows, take_columns, take_rows, trust, with_values
 from vicinal._core.state import State, read_array, read_part, read_plain
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr, csr_parts
@@ -43,17 +45,21 @@ from vicinal.index import SegmentedAlgorithm, TrainingRows
 from vicinal.index.segment_files import are_same_rows
 from vicinal.methods._formulas import neighbor_weights
 from vicinal.methods.blend.view_folder import stored_view
+from vicinal.methods.feature_views import FeatureViews
 from vicinal.methods.local_ridge import ridge_weights
 from vicinal.preprocess._base import spread
 from vicinal.preprocess.label_weights import is_count, label_weights
 
-KINDS = ("given", "weighted", "scaled")
+KINDS = ("given", "weighted", "scaled", "vectors")
 PARTS = ("votes", "local ridge", "centroids", "ridge")
 """What a blend may consist of; the last one is the global ridge."""
 PRIOR = 5.0
 """Of the label weights; see :class:`vicinal.preprocess.LabelWeights`."""
 DENSE_SHARE = 0.3
 """Rows with a larger share of non-zero values are measurements rather than words."""
+SHORTEST_VECTOR, VECTOR_SHARE, LARGEST_RANGE = 32, 0.9, 100.0
+"""Dense rows are vectors if they are so long, if so many of their features have values of both
+signs, and if no range of values is so many times the usual one: measurements have units."""
 NEIGHBORS = 50
 """Neighbours that a view looks at."""
 VOTERS = 30
@@ -74,9 +80,9 @@ class Look:
 
     Parameters
     ----------
-    kind : {"given", "weighted", "scaled"}
+    kind : {"given", "weighted", "scaled", "vectors"}
         Rows as they are, where counts become (1 + ln x) · idf; rows weighted by label weights;
-        features scaled to [0, 1] on the training rows.
+        features scaled to [0, 1] on the training rows; dense rows as they are.
     metric : str
     is_count : bool
         Whether values are counts.
@@ -86,6 +92,10 @@ class Look:
         Whether its neighbours are heard twice, with sharper weights the second time.
     parts : tuple of str
         Of :data:`PARTS`, those that it may have.
+    source : str
+        The name of its features where `X` was a mapping; else empty.
+    columns : tuple of int
+        The first of its columns and the one behind its last; empty for all columns.
     """
 
     kind: str
@@ -95,37 +105,58 @@ class Look:
     second: Float
     has_more_parts: bool = False
     parts: tuple[str, ...] = PARTS
+    source: str = ""
+    columns: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
         """For part names."""
-        return "as given" if self.kind == "given" else self.kind
+        kind = "as given" if self.kind in ("given", "vectors") else self.kind
+        return f"{self.source} {kind}" if self.source else kind
 
     @property
     def is_words(self) -> bool:
         """Whether its rows are sparse."""
-        return self.kind != "scaled"
+        return self.kind in ("given", "weighted")
+
+    @property
+    def centers(self) -> bool:
+        """Whether local ridge works on labels less the mean of the neighbours."""
+        return self.kind == "scaled"
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether its features mean something one by one."""
+        return self.kind != "vectors"
+
+    def in_columns(self, terms: Sequence[Terms]) -> tuple[Terms, ...]:
+        """Return terms of its features, numbered as the columns of `X`."""
+        first = self.columns[0] if self.columns else 0
+        return tuple(replace(each, ids=each.ids + first) for each in terms)
+
+    def fits(self, n_features: int) -> bool:
+        """Tell whether rows of so many features can be looked at."""
+        first, behind = self.columns or (0, n_features)
+        return behind <= n_features and len(self.first) in (0, behind - first)
 
     @property
     def has_centroids(self) -> bool:
         """Whether rows are compared with the centroids of labels; measurements are not."""
-        return self.is_words and "centroids" in self.parts
-
-    @property
-    def n_features(self) -> int | None:
-        """Number of features that it is made for; None for any."""
-        return len(self.first) or None
+        return self.kind != "scaled" and "centroids" in self.parts
 
     def of(self, X: Features) -> Features:
         """Return rows in this view."""
+        own = take_columns(X, *self.columns) if self.columns else X
+        if self.kind == "vectors":
+            return full_rows(own)
         if self.kind == "scaled":
-            full = X if isinstance(X, np.ndarray) else X.toarray()
+            full = full_rows(own)
             with np.errstate(over="ignore"):  # what overflows is clipped
                 scaled: Float = np.clip((full - self.first) / self.second, -1.0, 2.0)
             return scaled
         if not len(self.first):
-            return X
-        rows = trust(as_csr(X))
+            return own
+        rows = trust(as_csr(own))
         values = np.empty(len(rows.data))
         for start in range(0, len(values), ENTRIES_AT_ONCE):
             some = slice(start, start + ENTRIES_AT_ONCE)
@@ -139,6 +170,12 @@ class Look:
             values = np.where(values >= 1, 1.0 + np.log(np.maximum(values, 1.0)), values)
         return values * self.first[columns]
 
+    def unit(self, seen: Features) -> Features:
+        """Return rows of this view as linear models take them: all but measurements of length 1."""
+        if self.kind == "scaled":
+            return seen
+        return unit_rows(seen) if self.is_words else unit_vectors(full_rows(seen))
+
     def get_state(self) -> dict[str, State]:
         """Return the state as plain values and arrays."""
         return {
@@ -149,6 +186,8 @@ class Look:
             "second": self.second,
             "has_more_parts": self.has_more_parts,
             "parts": list(self.parts),
+            "source": self.source,
+            "columns": list(self.columns),
         }
 
     @classmethod
@@ -162,6 +201,9 @@ class Look:
         first, second = (read_array(state, key, np.float64, (None,)) for key in ("first", "second"))
         if kind == "scaled" and (len(first) != len(second) or np.any(second <= 0)):
             raise ModelFormatError("second: expected a width above 0 for each feature")
+        columns = tuple(read_part(state, "columns", list)) if "columns" in state else ()
+        if columns and not _is_span(columns):
+            raise ModelFormatError(f"columns: expected two rising numbers, got {columns!r}")
         return cls(
             kind,
             metric,
@@ -170,7 +212,15 @@ class Look:
             second,
             read_plain(state, "has_more_parts", bool),
             _read_parts(state),
+            read_plain(state, "source", str) if "source" in state else "",
+            columns,
         )
+
+
+def _is_span(columns: tuple[Any, ...]) -> bool:
+    """Tell whether values from a file are a first column and one behind the last."""
+    is_pair = len(columns) == 2 and all(type(each) is int for each in columns)
+    return is_pair and 0 <= columns[0] < columns[1]
 
 
 def _read_parts(state: Mapping[str, State]) -> tuple[str, ...]:
@@ -199,12 +249,37 @@ def check_parts(parts: object) -> tuple[str, ...]:
     raise InvalidArgumentError("parts", expected, parts)
 
 
-def choose_looks(X: Features, Y: Csr, metric: str) -> list[Look]:
+def choose_looks(
+    X: Features,
+    Y: Csr,
+    metric: str,
+    views: FeatureViews | None = None,
+    parts: tuple[str, ...] = PARTS,
+) -> list[Look]:
     """Return the views for training rows, by what their values are."""
+    if views is None:
+        return [replace(look, parts=parts) for look in _looks(X, Y, metric)]
+    looks = [
+        replace(look, parts=parts, source=name, columns=span)
+        for name, span in zip(views.names, views.spans, strict=True)
+        for look in _looks(take_columns(X, *span), Y, metric)
+    ]
+    if not any(look.is_words for look in looks):
+        return looks
+    # Where words are compared with centroids, those of vectors make predictions worse.
+    others = tuple(part for part in parts if part != "centroids")
+    return [look if look.is_words else replace(look, parts=others) for look in looks]
+
+
+def _looks(X: Features, Y: Csr, metric: str) -> list[Look]:
+    """Return the views for rows of one kind of features."""
     nothing = np.empty(0)
+    more = X.shape[0] >= MANY_ROWS
     if is_dense(X):
-        full = np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
+        full = np.asarray(full_rows(X), dtype=np.float64)
         least, largest = full.min(axis=0), full.max(axis=0)
+        if are_vectors(least, largest):
+            return [Look("vectors", metric, False, nothing, nothing, more)]
         width = np.where(largest > least, largest - least, 1.0)
         return [Look("scaled", "euclidean", False, least, width)]
     rows = as_csr(X)
@@ -213,12 +288,19 @@ def choose_looks(X: Features, Y: Csr, metric: str) -> list[Look]:
     if counts:
         having = count_columns(rows.indices, rows.shape[1])
         idf = np.log((1 + rows.shape[0]) / (1 + having)) + 1.0
-    more = rows.shape[0] >= MANY_ROWS
     looks = [Look("given", metric, counts, idf, nothing, more)]
     if rows.nnz == 0 or rows.data.min() >= 0:  # a feature with negative values is no word
         weights = label_weights(rows, Y, PRIOR)
         looks.append(Look("weighted", "cosine", counts, weights, nothing, more))
     return looks
+
+
+def are_vectors(least: Float, largest: Float) -> bool:
+    """Tell whether dense rows are vectors, by the least and the largest value of each feature."""
+    if len(least) < SHORTEST_VECTOR or np.mean((least < 0) & (largest > 0)) < VECTOR_SHARE:
+        return False
+    ranges = largest - least
+    return bool(ranges.max() <= LARGEST_RANGE * np.median(ranges))
 
 
 def is_dense(X: Features) -> bool:
@@ -247,6 +329,15 @@ def row_lengths(rows: Csr) -> Float:
         lengths[start:stop] = np.sqrt(np.bincount(row_of, values**2, minlength=stop - start))
     lengths[lengths == 0] = 1.0
     return lengths
+
+
+def unit_vectors(rows: Float) -> Float:
+    """Return dense rows of length one; rows of zeros stay."""
+    full = np.asarray(rows, dtype=np.float64)
+    length = np.sqrt(np.einsum("ij,ij->i", full, full))
+    length[length == 0] = 1.0
+    unit: Float = full / length[:, None]
+    return unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,7 +371,7 @@ class View:
         return cls(look, rows, None).with_centroids(Y)
 
     def with_centroids(self, Y: Csr) -> "View":
-        """Return the view with centroids, built from all rows; measurements have none."""
+        """Return the view with centroids, built from all rows, if it has any."""
         if not self.look.has_centroids:
             return self
         seen = self.rows.X
@@ -331,7 +422,7 @@ class View:
             np.ascontiguousarray(near.values),
             *self.votes(),
             self.ridge(near).reshape(-1, near.k),
-            not self.look.is_words,
+            self.look.centers,
         )
         if self.centroids is not None:
             view.use_centroids(self.centroids, *_arrays(unit_rows(seen)))
@@ -352,8 +443,13 @@ class View:
             alphas = (DENSE_ALPHA,)
         return ridge_weights(near, self.rows.X, [near.k], alphas)
 
-    def terms(self, near: NeighborGraph, seen: Features, label: int, Y: Csr) -> list[Breakdown]:
-        """Return the terms that add up to what each part says of a label, for one row."""
+    def terms(
+        self, near: NeighborGraph, seen: Features, label: int, Y: Csr
+    ) -> list[Breakdown | None]:
+        """Return the terms that add up to what each part says of a label, for one row.
+
+        None for a part whose terms cannot be told apart.
+        """
         found = near.ids[0][near.ids[0] >= 0].astype(np.int64)
         has = np.array([label in _labels_of(Y, place) for place in found.tolist()], dtype=np.bool_)
         shares = []
@@ -363,16 +459,19 @@ class View:
             votes[: len(weights)] = weights / (weights.sum() or 1.0)
             shares.append(votes)
         for ridge in self.ridge(near)[0, :, 0, : len(found)]:
-            rest = (1.0 - ridge.sum()) / max(1, len(found)) if not self.look.is_words else 0.0
+            rest = (1.0 - ridge.sum()) / max(1, len(found)) if self.look.centers else 0.0
             shares.append(ridge + rest)
-        parts = [Breakdown(0.0, (Terms("neighbor", found[has], each[has]),)) for each in shares]
+        parts: list[Breakdown | None] = [
+            Breakdown(0.0, (Terms("neighbor", found[has], each[has]),)) for each in shares
+        ]
         if self.centroids is not None:
             row = unit_rows(seen)
             columns = row.indices.astype(np.int64)
             sums = [self.centroids.sum(column, label) for column in columns.tolist()]
             norm = self.centroids.norm(label) or 1.0
             of_words = row.data * np.array(sums, dtype=np.float64) / norm
-            parts.append(Breakdown(0.0, (Terms("feature", columns, of_words),)))
+            terms = self.look.in_columns([Terms("feature", columns, of_words)])
+            parts.append(Breakdown(0.0, terms) if self.look.is_readable else None)
         return parts
 
     def learned(self, X: Features, Y: Csr) -> "View":

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32, count_columns
-from vicinal._core.csr import checked_csr, no_rows, take_rows, trust
+from vicinal._core.csr import checked_csr, full_rows, no_rows, take_rows, trust
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_part, read_value
 from vicinal._core.threads import on_one_blas_thread, thread_count, using_threads
@@ -34,7 +34,8 @@ from vicinal.methods.blend.mixture import (
     content_order,
     fit_boosting,
 )
-from vicinal.methods.blend.parts import PARTS, Look, View, choose_looks, unit_rows
+from vicinal.methods.blend.parts import PARTS, Look, View, choose_looks
+from vicinal.methods.feature_views import FeatureViews
 from vicinal.methods.training import Training, check_given, read_indicator
 from vicinal.scores import Scores
 
@@ -227,9 +228,8 @@ class BlendScoring:
         return ridge.features(self._unit(ridge, seen))
 
     def _unit(self, ridge: GlobalRidge, seen: Sequence[Features]) -> Features:
-        """Return rows as a ridge takes them: words have length one."""
-        rows = seen[ridge.view]
-        return unit_rows(rows) if self.views[ridge.view].look.is_words else rows
+        """Return rows as a ridge takes them: words and vectors have length one."""
+        return self.views[ridge.view].look.unit(seen[ridge.view])
 
     def _cells(
         self,
@@ -297,9 +297,17 @@ class BlendScoring:
                 for view, of_view, rows in zip(self.views, near, seen, strict=True)
                 for each in view.terms(of_view, rows, label, self.Y)
             ]
-            terms += [ridge.terms(self._unit(ridge, seen), label) for ridge in self.ridges]
+            terms += [self._ridge_terms(ridge, seen, label) for ridge in self.ridges]
             found.append(self._breakdown(listed.cells[cell], terms))
         return found
+
+    def _ridge_terms(
+        self, ridge: GlobalRidge, seen: Sequence[Features], label: int
+    ) -> Breakdown | None:
+        """Return the terms of a ridge by the columns of `X`; None if they cannot be told apart."""
+        look = self.views[ridge.view].look
+        found = ridge.terms(self._unit(ridge, seen), label) if look.is_readable else None
+        return None if found is None else replace(found, terms=look.in_columns(found.terms))
 
     def _breakdown(self, cell: Cells, terms: Sequence[Breakdown | None]) -> Breakdown:
         """Return the breakdown of one cell's log-odds."""
@@ -339,10 +347,11 @@ class BlendScoring:
         n_jobs: int | None = None,
         algorithm: object = "auto",
         parts: tuple[str, ...] = PARTS,
+        sources: FeatureViews | None = None,
     ) -> Self:
         """Build the parts and learn their mixture from leave-one-out cells."""
         X = check_given(training.X, training.n_rows)
-        looks = [replace(look, parts=parts) for look in choose_looks(X, training.Y, metric)]
+        looks = choose_looks(X, training.Y, metric, sources, parts)
         views = tuple(View.build(look, X, training.Y, n_jobs, algorithm) for look in looks)
         bare = cls(
             views,
@@ -484,7 +493,7 @@ class BlendScoring:
 
     def bound(self, X: Features, n_jobs: int | None, algorithm: object) -> Self:
         """Return a loaded blend with views of its rows."""
-        if any(look.n_features not in (None, X.shape[1]) for look in self.looks):
+        if not all(look.fits(X.shape[1]) for look in self.looks):
             raise ModelFormatError(f"looks: expected weights of {X.shape[1]} features")
         with using_threads(n_jobs):
             views = tuple(View.build(look, X, self.Y, n_jobs, algorithm) for look in self.looks)
@@ -552,6 +561,7 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
     """Return the global ridges of views where they fit."""
     found: list[GlobalRidge] = []
     n_rows, n_labels = (int(size) for size in Y.shape)
+    last_words = max((at for at, view in enumerate(views) if view.look.is_words), default=-1)
     for number, view in enumerate(views):
         if "ridge" not in view.look.parts:
             continue
@@ -559,8 +569,7 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
         unknowns = min(X.shape[1], n_rows, MOST_UNKNOWNS)
         if unknowns * n_labels > MOST_COEFFICIENTS or 64 * unknowns**2 > max_memory:
             continue
-        is_words = view.look.is_words
-        seen = unit_rows(X) if is_words else X
+        seen = view.look.unit(X)
 
         def add(
             kind: str,
@@ -576,11 +585,11 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
             add("ridge", 1.0, None)
         elif n_rows <= MOST_UNKNOWNS:
             add("ridge", 1.0, Landmarks.choose(seen, 0.0))
-        elif is_words and number == len(views) - 1:
+        elif number == last_words:
             add("ridge", 1.0, KeptFeatures.strongest(seen))
-        if isinstance(seen, np.ndarray) and n_rows <= MOST_KERNEL_ROWS:
+        if view.look.kind == "scaled" and n_rows <= MOST_KERNEL_ROWS:
             for share, alpha in KERNELS:
-                marks = Landmarks.choose(seen, share * typical_width(seen))
+                marks = Landmarks.choose(seen, share * typical_width(full_rows(seen)))
                 add("kernel ridge", alpha, marks)
     return tuple(found)
 

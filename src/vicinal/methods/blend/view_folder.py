@@ -72,7 +72,7 @@ def stored_view(
 def fingerprint(look: "Look", X: Csr, Y: Csr) -> str:
     """Return what tells a view of these rows and labels from all others."""
     found = hashlib.blake2b(digest_size=20)
-    facts = [look.kind, look.metric, look.is_count, *X.shape, *Y.shape, str(X.dtype)]
+    facts = [look.kind, look.metric, look.is_count, *look.columns, *X.shape, *Y.shape, str(X.dtype)]
     found.update(json.dumps(facts).encode())
     for array in (look.first, look.second, X.indptr, X.indices, X.data, Y.indptr, Y.indices):
         found.update(np.ascontiguousarray(array).data)

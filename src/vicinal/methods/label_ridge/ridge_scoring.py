@@ -137,9 +137,17 @@ def fit_of(inputs: Features, coefficients: Matrix) -> Float:
     if not isinstance(inputs, np.ndarray):
         return np.asarray(inputs @ coefficients, dtype=np.float64)
     fit = np.empty((len(inputs), coefficients.shape[1]))
-    for row, near in enumerate(inputs):
-        fit[row] = near @ coefficients
+    block = np.zeros((PRODUCT_ROWS, inputs.shape[1]), dtype=inputs.dtype)
+    for start in range(0, len(inputs), PRODUCT_ROWS):
+        some = inputs[start : start + PRODUCT_ROWS]
+        block[: len(some)] = some  # what is left of the rows before does not matter
+        fit[start : start + len(some)] = (block @ coefficients)[: len(some)]
     return fit
+
+
+PRODUCT_ROWS = 32
+"""Rows that are multiplied together, always as many: the bits of a row's scores then do not depend
+on the rows around it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,13 @@ export class LabelList {
     this.scores = new Map();
     this.predicted = [];
     this.taught = new Set();
+    this.names = {};
   }
 
   // `taught`: the labels that were taught for this text, if it was taught.
   show(prediction, taught = []) {
     this.predicted = prediction.labels;
+    this.names = prediction.names ?? {};
     this.taught = new Set(taught.filter((label) => prediction.labels.includes(label)));
     this.chosen = new Set(prediction.labels);
     this.scores = new Map(prediction.scores.map(({ label, score }) => [label, score]));
@@ -45,6 +47,12 @@ export class LabelList {
     this.onChange();
   }
 
+  // The name of a label that is an identifier, and the identifier.
+  shown(label) {
+    const name = this.names[label];
+    return name === undefined || name === label ? label : `${name} <${label}>`;
+  }
+
   mark(label) {
     return this.taught.has(label) ? [make("span", { className: "as-taught", textContent: " as taught" })] : [];
   }
@@ -56,7 +64,7 @@ export class LabelList {
       "button",
       { type: "button", className: "label", "aria-pressed": String(this.chosen.has(label)) },
       make("span", { className: "tick", "aria-hidden": "true" }),
-      make("span", { className: "name", textContent: label }),
+      make("span", { className: "name", title: label, textContent: this.shown(label) }),
       make("span", { className: "score", textContent: score === null ? "added" : score.toFixed(3) }, ...this.mark(label)),
       make("span", { className: "bar", "aria-hidden": "true" }, bar),
     );

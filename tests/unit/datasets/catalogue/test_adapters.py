@@ -11,7 +11,13 @@ import pytest
 from scipy.io import savemat
 
 from vicinal.datasets.catalogue import entry
-from vicinal.datasets.catalogue.corpora import DEBTAGS_FILES, read_eurlex, read_reuters, read_yso
+from vicinal.datasets.catalogue.corpora import (
+    DEBTAGS_FILES,
+    read_eurlex,
+    read_makupalat,
+    read_reuters,
+    read_yso,
+)
 from vicinal.datasets.catalogue.entry import Mat, Meka, Mulan, SeveralLabels, Xc
 from vicinal.errors import DataFormatError, InvalidArgumentError
 
@@ -141,6 +147,27 @@ def test_yso_drops_subjects_without_a_text(tmp_path):
 def test_yso_names_the_line_that_is_wrong(tmp_path, bad):
     with pytest.raises(DataFormatError, match=r"line 2: expected ids from 0 to 3"):
         subjects(tmp_path, f"0\tfine\n{bad}\n2\tfine\n")
+
+
+def websites(folder, **parts):
+    for part in ("train", "validate", "test"):
+        text = parts.get(part, f"{part} a\t<u:1>\n")
+        (folder / f"makupalat-{part}.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    return read_makupalat(folder.__truediv__, LIMIT)
+
+
+def test_makupalat_has_three_parts_of_which_one_is_in_neither_side(tmp_path):
+    corpus = websites(tmp_path, train='a "b\tc"\t<u:2> <u:1>\nd\t<u:2>\n', test="e\t<u:3>\n")
+    assert corpus.texts == ['a "b\tc"', "d", "validate a", "e"]
+    assert corpus.label_names == ("u:1", "u:2", "u:3")
+    assert corpus.labels == [[1, 0], [1], [0], [2]]
+    assert (corpus.train.tolist(), corpus.test.tolist()) == ([0, 1], [3])
+
+
+def test_makupalat_names_the_line_that_is_wrong_and_shows_no_text(tmp_path):
+    with pytest.raises(DataFormatError, match=r"test\.tsv\.gz, line 2: expected a text") as error:
+        websites(tmp_path, test="fine\t<u:1>\nsecret\n")
+    assert "secret" not in str(error.value)
 
 
 def test_a_text_recipe_takes_its_options(tmp_path):
