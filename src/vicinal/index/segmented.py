@@ -502,7 +502,8 @@ class SegmentedIndex:
             check_room_for_ids(first, count)
             if count:
                 runs = (*version.runs, RowRun.of(fresh, first))
-                merged = max(1, tail_to_merge([len(run) for run in runs]))
+                fixed = sum(map(self._stays, runs))  # those of a folder are the first
+                merged = max(1, tail_to_merge([len(run) for run in runs[fixed:]]))
                 parts: list[RowRun | Merged] = [*runs[:-merged], Merged(runs[-merged:])]
                 self._publish(parts, first + count)
         return np.arange(first, first + count)
@@ -517,21 +518,29 @@ class SegmentedIndex:
         with self._writing:
             ids = check_rows("rows", rows, self.n_rows)
             runs = [run.without(ids) for run in self._version.runs]
-            parts = [Merged([run]) if should_compact(run.removed) else run for run in runs]
-            self._publish(parts, self.n_rows)
+            self._publish([self._rewritten(r, should_compact(r.removed)) for r in runs], self.n_rows)
 
     def compact(self) -> None:
         """Release the space of removed rows now; runs without removed rows do not change."""
         with self._writing:
             runs = self._version.runs
             if any(run.removed.any() for run in runs):
-                parts = [Merged([run]) if run.removed.any() else run for run in runs]
+                parts = [self._rewritten(run, bool(run.removed.any())) for run in runs]
                 self._publish(parts, self.n_rows)
+
+    def _stays(self, run: RowRun) -> bool:
+        """Tell whether a run is in the folder of the index that this one is a copy of."""
+        return bool(run.name) and not isinstance(self._store, FolderStore)
+
+    def _rewritten(self, run: RowRun, is_wanted: bool) -> RowRun | Merged:
+        """Return a run without its removed rows if that is wanted and copies no file to memory."""
+        return Merged([run]) if is_wanted and not self._stays(run) else run
 
     def copy(self) -> "SegmentedIndex":
         """Return an independent copy of the index.
 
-        Mapped rows are shared. Rows added to the copy are kept in memory, not in the folder.
+        Mapped rows are shared. Rows added to the copy are kept in memory, not in the folder, and the
+        rows of the folder are never copied: removed ones are only marked.
         """
         twin = object.__new__(SegmentedIndex)
         own = {"_writing": ForkLock(), "_store": MemoryStore(), "_postings": self._postings.copy()}
