@@ -184,14 +184,15 @@ class GrowingArray:
                 return self
         room = stop + max(LEAST_ROOM, int(GROWTH * stop))
         head = self._values[:count] if self._mapped is None else self._mapped
-        values, mapped = room_behind_map(head, room), head
-        if values is None or not _keeps(fresh, values.dtype):
-            dtype, mapped = np.result_type(self._values, fresh), None
+        values = room_behind_map(head, room) if count >= len(head) else None
+        is_mapped = values is not None and _keeps(fresh, head.dtype)
+        if values is None or not is_mapped:
+            dtype = np.result_type(self._values, fresh)
             values = np.empty((room, *self._values.shape[1:]), dtype=dtype)
-        copied = 0 if mapped is None else len(mapped)
+        copied = len(head) if is_mapped else 0
         values[copied:count] = self._values[copied:count]
         values[count:stop] = fresh
-        larger = GrowingArray(values, mapped)
+        larger = GrowingArray(values, head if is_mapped else None)
         larger._used = stop
         return larger
 

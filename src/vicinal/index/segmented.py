@@ -1,12 +1,13 @@
 """Exact search over sparse rows that may exceed main memory, from a folder or from arrays."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from vicinal.index.segment_files import (
     PostingsWriter,
     RowRun,
     are_same_rows,
+    new_name,
     search_ranges,
 )
 from vicinal.index.segment_store import FolderStore, MemoryStore, Merged, Store, tail_to_merge
@@ -518,7 +520,8 @@ class SegmentedIndex:
         with self._writing:
             ids = check_rows("rows", rows, self.n_rows)
             runs = [run.without(ids) for run in self._version.runs]
-            self._publish([self._rewritten(r, should_compact(r.removed)) for r in runs], self.n_rows)
+            parts = [self._rewritten(run, should_compact(run.removed)) for run in runs]
+            self._publish(parts, self.n_rows)
 
     def compact(self) -> None:
         """Release the space of removed rows now; runs without removed rows do not change."""
@@ -539,7 +542,7 @@ class SegmentedIndex:
     def copy(self) -> "SegmentedIndex":
         """Return an independent copy of the index.
 
-        Mapped rows are shared. Rows added to the copy are kept in memory, not in the folder, and the
+        Mapped rows are shared. Rows added to the copy are kept in memory, not in the folder. The
         rows of the folder are never copied: removed ones are only marked.
         """
         twin = object.__new__(SegmentedIndex)
@@ -584,6 +587,19 @@ def _rebuilt(
     return index
 
 
+class Tasks(Protocol):
+    """Runs pure functions elsewhere, several at a time."""
+
+    @property
+    def at_once(self) -> int:
+        """Number of functions that run at the same time."""
+
+    def run(
+        self, function: Callable[..., Any], shared: object, arguments: Iterable[tuple[Any, ...]]
+    ) -> Iterator[Any]:
+        """Yield ``function(shared, *each)`` for each of the arguments, in their order."""
+
+
 @dataclass(frozen=True)
 class SegmentedAlgorithm:
     """A :class:`SegmentedIndex` over the rows of a model: pass it as ``algorithm=``.
@@ -602,6 +618,9 @@ class SegmentedAlgorithm:
         per entry of sparse rows. The saved model refers to this folder. None: in memory.
     is_written : bool
         Whether the folder has all views already; if one is missing, it is an error.
+    tasks : ClusterTasks or None
+        Workers that a :class:`~vicinal.Blend` uses if its views are in a `folder` which they see
+        under the same path (:class:`vicinal.cluster.ClusterTasks`).
 
     Examples
     --------
@@ -615,11 +634,23 @@ class SegmentedAlgorithm:
     index: SegmentedIndex | None = None
     folder: str | None = None
     is_written: bool = False
+    tasks: "Tasks | None" = None
 
     @property
     def limit(self) -> int:
         """Bytes of postings to keep or to build at a time."""
         return _checked_memory(self.max_memory)
+
+    def written(self, X: Csr, kept: Int) -> Csr:
+        """Write some rows to the folder in place of those written before; return them mapped."""
+        folder = Path(str(self.folder))
+        target = folder / new_name("rows")
+        step = max(1, BLOCK_ENTRIES * len(kept) // max(1, X.nnz))
+        blocks = (X[kept[start : start + step]] for start in range(0, len(kept), step))
+        index = SegmentedIndex.build(blocks, target, max_memory=self.limit, postings=False)
+        for before in set(folder.glob("rows-*")) - {target}:
+            shutil.rmtree(before, ignore_errors=True)
+        return index.X
 
     def __deepcopy__(self, memo: object) -> "SegmentedAlgorithm":
         """Return itself: it does not change, and mapped rows are recognised by their address."""
