@@ -69,12 +69,18 @@ def test_answers_are_those_of_the_model_in_memory(seed, n_labels, tmp_path_facto
     same(plain, stored, Q)
     stored.save(folder / "model")
     same(plain, vicinal.load(folder / "model"), Q)
-    # What is learned afterwards is on disk: the saved model has it.
+    # What is learned afterwards is on disk, if the views are: the saved model has it.
     known = sparse.csr_array(Y[:3])
     same(plain.partial_fit(Q[:3], known), stored.partial_fit(Q[:3], known), Q)
-    same(plain, vicinal.load(folder / "model"), Q)
+    if has_words(stored):
+        same(plain, vicinal.load(folder / "model"), Q)
     stored.save(folder / "learned")
     same(plain, vicinal.load(folder / "learned"), Q)
+
+
+def has_words(model):
+    """A few rows may be so dense that they are measurements."""
+    return any(view.look.is_words for view in model.scoring_.views)
 
 
 def changed(model, step, rng):
@@ -108,7 +114,7 @@ def test_changes_are_those_of_the_model_in_memory(seed, at, tmp_path_factory):
         patch.setattr(segment_files, "FEWEST_ENTRIES", 1)
         patch.setattr(csr, "MAPPED_ROOM_FROM", 1)
         stored = on_disk(X, Y, folder, random_state=3, recalibrate_at=at)
-        assume(any(view.look.is_words for view in stored.scoring_.views))
+        assume(has_words(stored))
         stored.save(folder / "model")
         for step in range(12):
             draws = int(rng.integers(0, 2**31))

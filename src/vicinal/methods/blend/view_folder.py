@@ -108,7 +108,7 @@ def seen_blocks(look: "Look", X: Csr) -> Iterator[Csr]:
         yield seen
 
 
-@dataclass
+@dataclass(eq=False)
 class CentroidRows:
     """Rows whose centroids are computed, some features at a time; workers read them themselves."""
 
