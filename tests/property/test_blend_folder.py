@@ -70,9 +70,9 @@ def test_answers_are_those_of_the_model_in_memory(seed, n_labels, tmp_path_facto
     stored.save(folder / "model")
     same(plain, vicinal.load(folder / "model"), Q)
     # What is learned afterwards is on disk, if the views are: the saved model has it.
-    known = sparse.csr_array(Y[:3])
+    known, is_stored = sparse.csr_array(Y[:3]), has_words(stored)
     same(plain.partial_fit(Q[:3], known), stored.partial_fit(Q[:3], known), Q)
-    if has_words(stored):
+    if is_stored:
         same(plain, vicinal.load(folder / "model"), Q)
     stored.save(folder / "learned")
     same(plain, vicinal.load(folder / "learned"), Q)
@@ -130,6 +130,18 @@ def test_changes_are_those_of_the_model_in_memory(seed, at, tmp_path_factory):
                 assert stored.row_names_ == plain.row_names_
                 assert stored.label_names_ == plain.label_names_
                 assert stored.calibration_ == plain.calibration_
+
+
+def test_the_saved_model_refers_to_its_rows(tmp_path):
+    X, Y, _ = random_data(12, 40)
+    on_disk(X, Y, tmp_path).save(tmp_path / "model")
+    rows = tmp_path / "rows"
+    state = vicinal.load(tmp_path / "model").get_state()
+    assert state["X"] is None
+    assert state["rows in"] == str(rows)
+    rows.rename(tmp_path / "elsewhere")
+    with pytest.raises(ModelFormatError, match="rows: expected a segmented index"):
+        vicinal.load(tmp_path / "model")
 
 
 def test_a_copy_changes_in_memory(tmp_path):

@@ -1,7 +1,6 @@
 """Exact search over sparse rows that may exceed main memory, from a folder or from arrays."""
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -641,16 +640,12 @@ class SegmentedAlgorithm:
         """Bytes of postings to keep or to build at a time."""
         return _checked_memory(self.max_memory)
 
-    def written(self, X: Csr, kept: Int) -> Csr:
-        """Write some rows to the folder in place of those written before; return them mapped."""
-        folder = Path(str(self.folder))
-        target = folder / new_name("rows")
+    def written(self, X: Csr, kept: Int) -> SegmentedIndex:
+        """Write some rows to the folder; those that a saved model refers to stay there."""
+        target = Path(str(self.folder)) / new_name("rows")
         step = max(1, BLOCK_ENTRIES * len(kept) // max(1, X.nnz))
         blocks = (X[kept[start : start + step]] for start in range(0, len(kept), step))
-        index = SegmentedIndex.build(blocks, target, max_memory=self.limit, postings=False)
-        for before in set(folder.glob("rows-*")) - {target}:
-            shutil.rmtree(before, ignore_errors=True)
-        return index.X
+        return SegmentedIndex.build(blocks, target, max_memory=self.limit, postings=False)
 
     def __deepcopy__(self, memo: object) -> "SegmentedAlgorithm":
         """Return itself: it does not change, and mapped rows are recognised by their address."""

@@ -27,7 +27,7 @@ from vicinal._core.arrays import Csr, Features, Float, Int, Int32
 from vicinal._core.checks import check_integer, check_option
 from vicinal._core.csr import checked_csr, private_copy, stacked, take_rows, trust
 from vicinal._core.progress import blocks
-from vicinal._core.state import State, read_array, read_part
+from vicinal._core.state import State, read_array, read_part, read_plain
 from vicinal._core.threads import using_threads
 from vicinal._core.validation import as_csr, csr_parts
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
@@ -35,7 +35,8 @@ from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
 from vicinal.errors import InvalidArgumentError, ModelFormatError, logger
 from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph, narrowed
-from vicinal.index import SegmentedAlgorithm, TrainingRows
+from vicinal.index import SegmentedAlgorithm, SegmentedIndex, TrainingRows
+from vicinal.index.segment_files import are_same_rows
 from vicinal.methods._formulas import cells
 from vicinal.methods.blend.global_ridge import GlobalRidge
 from vicinal.methods.blend.mixture import ConvexMix, Trees
@@ -414,11 +415,12 @@ class Blend(IncrementalEstimator):
         if self._log is None or not isinstance(algorithm, SegmentedAlgorithm):
             return reviser.compacted(version)
         kept = np.flatnonzero(~rows.gone) if rows.n_empty else np.arange(rows.n_places)
-        X, names = algorithm.written(as_csr(rows.X), kept), version.row_names
+        index, names = algorithm.written(as_csr(rows.X), kept), version.row_names
+        search = replace(algorithm, index=index)
         known = rows.row_ids, rows.n_ids
         return replace(
             version,
-            rows=TrainingRows(X, rows.metric, rows.n_jobs, *known, algorithm=algorithm),
+            rows=TrainingRows(index.X, rows.metric, rows.n_jobs, *known, algorithm=search),
             scoring=replace(scoring, Y=trust(take_rows(scoring.Y, kept))),
             row_names=None if names is None else tuple(names[place] for place in kept.tolist()),
         )
@@ -624,6 +626,9 @@ class Blend(IncrementalEstimator):
         if log is not None and isinstance(algorithm, SegmentedAlgorithm):
             place = str(log.file.parent), algorithm.limit
             state["views in"] = [*place, log.file.name, log.start]
+            rows = model._fitted().rows
+            if (folder := _folder_of(rows)) is not None:
+                state |= {"X": None, "rows in": str(folder)}
         return state
 
     @classmethod
@@ -632,7 +637,11 @@ class Blend(IncrementalEstimator):
         read_part(state, "scoring", BlendScoring)
         if "views in" in state:
             folder, memory, *_ = _views_in(state)
-            algorithm = SegmentedAlgorithm(memory, folder=folder)
+            index = None
+            if "rows in" in state:
+                index = SegmentedIndex.open(read_plain(state, "rows in", str), verify=False)
+                state = {**state, "X": index.X}
+            algorithm = SegmentedAlgorithm(memory, index, folder)
             params = {**read_part(state, "params", dict), "algorithm": algorithm}
             state = {**state, "params": params}
         model = super().from_state(state)
@@ -671,6 +680,15 @@ def _views_in(state: Mapping[str, State]) -> tuple[str, int, str, int]:
             return folder, memory, name, start
         case other:
             raise ModelFormatError(f"views in: expected a folder and a log, got {other!r}")
+
+
+def _folder_of(rows: TrainingRows) -> Path | None:
+    """Return the folder that training rows are mapped from; None if they are elsewhere."""
+    algorithm = rows.algorithm
+    index = algorithm.index if isinstance(algorithm, SegmentedAlgorithm) else None
+    if index is None or rows.n_empty or not are_same_rows(rows.X, index.X):
+        return None
+    return None if index.folder is None else index.folder.resolve()
 
 
 def _blend(scoring: object) -> BlendScoring:
