@@ -138,7 +138,7 @@ def test_the_saved_model_refers_to_its_rows(tmp_path):
     rows = tmp_path / "rows"
     state = vicinal.load(tmp_path / "model").get_state()
     assert state["X"] is None
-    assert state["rows in"] == str(rows)
+    assert state["rows in"][0] == str(rows)
     rows.rename(tmp_path / "elsewhere")
     with pytest.raises(ModelFormatError, match="rows: expected a segmented index"):
         vicinal.load(tmp_path / "model")

@@ -190,18 +190,20 @@ class ModelSpeed:
     `sum_ns`: per entry of a row and label of this row, to sum the rows of each label.
     `weighted`: how much longer a search over weights takes than one over 0/1 values.
     `compare_ns`: per label that shares a feature with a row, and feature, to compare them.
+    `label_ns`: per label and row, to choose the best labels.
     `row_ms`: per row, for all other parts.
     `mixture_seconds`: to learn the mixture.
     """
 
     read_ns: float = 60.0
-    order_ns: float = 180.0
-    view_ns: float = 150.0
-    sum_ns: float = 80.0
-    weighted: float = 5.0
-    compare_ns: float = 1.9
-    row_ms: float = 0.15
-    mixture_seconds: float = 5.0
+    order_ns: float = 120.0
+    view_ns: float = 120.0
+    sum_ns: float = 55.0
+    weighted: float = 2.8
+    compare_ns: float = 0.21
+    label_ns: float = 2.0
+    row_ms: float = 0.25
+    mixture_seconds: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -217,8 +219,12 @@ class ModelPlan:
 
 VIEWS = 2
 """Of the rows that a blend has: as given, and weighted by labels."""
-SAMPLED_ROWS = 20_000
+SAMPLED_ROWS = 14_000
 """Rows that its mixture is learned on."""
+SORTED_ENTRIES, SORTED_BYTES = 2**25, 12
+"""Entries that are sorted by feature at a time while the rows of each label are summed up."""
+PROGRAM_BYTES = 0.3e9
+"""Of the libraries, of blocks of rows and of the sampled rows."""
 
 
 def plan_model(
@@ -234,19 +240,22 @@ def plan_model(
     entries = work.rows * work.entries
     pairs, met = label_pairs(work)
     search = VIEWS * speed.weighted * constants.query_seconds(work.rows, work.entries)
-    row = search + VIEWS * met * speed.compare_ns * 1e-9 + speed.row_ms * 1e-3
+    compare = VIEWS * met * speed.compare_ns + work.labels * speed.label_ns
+    row = search + compare * 1e-9 + speed.row_ms * 1e-3
     sums = (1 + VIEWS) * speed.sum_ns * entries * work.labels_per_row
     one_core = (speed.read_ns + speed.order_ns + VIEWS * speed.view_ns) * entries
     sample = min(work.rows, SAMPLED_ROWS) * row
     fit = one_core * 1e-9 + (sums * 1e-9 + sample) / machines.cores
     labels = 8 * work.labels_per_row * work.rows + 60 * work.labels
-    per_entry = 8 + VIEWS * (8 + constants.index_bytes_per_entry)
+    per_entry = 12 + VIEWS * (8 + constants.index_bytes_per_entry)
     per_feature = VIEWS * (constants.index_bytes_per_feature + 20) * work.features
-    counted = 90 * work.rows + 40 * work.features + 80 * work.labels
+    counted = 130 * work.rows + 40 * work.features + 590 * work.labels + PROGRAM_BYTES
+    sorting = SORTED_BYTES * min(entries, SORTED_ENTRIES)
+    in_memory = entries * per_entry + 8 * VIEWS * pairs + per_feature + sorting
     return ModelPlan(
         fit_seconds=fit + speed.mixture_seconds,
         row_ms=1e3 * row,
-        memory_gb=(entries * per_entry + 8 * VIEWS * pairs + per_feature + labels + counted) / 1e9,
+        memory_gb=(in_memory + labels + counted) / 1e9,
         disk_gb=(entries * (per_entry + 4 * VIEWS) + 8 * VIEWS * pairs + per_feature) / 1e9,
         disk_memory_gb=machines.build_gb + (labels + counted) / 1e9,
     )

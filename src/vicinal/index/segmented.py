@@ -454,6 +454,11 @@ class SegmentedIndex:
         return self._store.folder if isinstance(self._store, FolderStore) else None
 
     @property
+    def stamp(self) -> str:
+        """Random text that is another one after each change of the folder; empty in memory."""
+        return self._store.manifest.version if isinstance(self._store, FolderStore) else ""
+
+    @property
     def prefers_whole_batches(self) -> bool:
         """Whether postings exceed the limit, so that every call of :meth:`query` builds some."""
         entries = sum(run.n_entries for run in self._version.runs if not run.postings)

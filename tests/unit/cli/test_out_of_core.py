@@ -93,7 +93,7 @@ def test_the_default_method(xc_file, tmp_path, preprocess, monkeypatch):
     # Other rows in the same folder replace the views; a model without its views says so.
     run("train", file, "-o", tmp_path / "again", "--preprocess", "unit", *options)
     assert len(list((tmp_path / "rows").glob("views/view-*"))) == 2
-    with pytest.raises(ModelFormatError, match="trained with --out-of-core in: view-"):
+    with pytest.raises(ModelFormatError, match="trained with --out-of-core in: it has other rows"):
         vicinal.load(tmp_path / "streamed")
 
 

@@ -134,6 +134,14 @@ struct GrowingBlock {
     wide_starts.push_back(std::ssize(wide));
   }
 
+  // Make room for the lists of blocks.
+  void reserve(std::span<const CentroidBlock> blocks) {
+    std::size_t n_labels = 0;
+    for (const CentroidBlock& block : blocks) n_labels += block.labels.size();
+    labels.reserve(labels.size() + n_labels);
+    sums.reserve(sums.size() + n_labels);
+  }
+
   // Append the lists of another block.
   void append(const CentroidBlock& block) {
     for (std::size_t i = 1; i < block.starts.size(); ++i) {

@@ -27,7 +27,7 @@ from vicinal._core.arrays import Csr, Features, Float, Int, Int32
 from vicinal._core.checks import check_integer, check_option
 from vicinal._core.csr import checked_csr, private_copy, stacked, take_rows, trust
 from vicinal._core.progress import blocks
-from vicinal._core.state import State, read_array, read_part, read_plain
+from vicinal._core.state import State, read_array, read_part
 from vicinal._core.threads import using_threads
 from vicinal._core.validation import as_csr, csr_parts
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
@@ -627,8 +627,11 @@ class Blend(IncrementalEstimator):
             place = str(log.file.parent), algorithm.limit
             state["views in"] = [*place, log.file.name, log.start]
             rows = model._fitted().rows
-            if (folder := _folder_of(rows)) is not None:
-                state |= {"X": None, "rows in": str(folder)}
+            if (index := _index_of(rows)) is not None:
+                state |= {
+                    "X": None,
+                    "rows in": [str(Path(str(index.folder)).resolve()), index.stamp],
+                }
         return state
 
     @classmethod
@@ -639,7 +642,7 @@ class Blend(IncrementalEstimator):
             folder, memory, *_ = _views_in(state)
             index = None
             if "rows in" in state:
-                index = SegmentedIndex.open(read_plain(state, "rows in", str), verify=False)
+                index = _rows_in(state)
                 state = {**state, "X": index.X}
             algorithm = SegmentedAlgorithm(memory, index, folder)
             params = {**read_part(state, "params", dict), "algorithm": algorithm}
@@ -682,13 +685,26 @@ def _views_in(state: Mapping[str, State]) -> tuple[str, int, str, int]:
             raise ModelFormatError(f"views in: expected a folder and a log, got {other!r}")
 
 
-def _folder_of(rows: TrainingRows) -> Path | None:
-    """Return the folder that training rows are mapped from; None if they are elsewhere."""
+def _index_of(rows: TrainingRows) -> SegmentedIndex | None:
+    """Return the index whose folder training rows are mapped from; None if they are elsewhere."""
     algorithm = rows.algorithm
     index = algorithm.index if isinstance(algorithm, SegmentedAlgorithm) else None
-    if index is None or rows.n_empty or not are_same_rows(rows.X, index.X):
+    if index is None or not index.stamp or rows.n_empty or not are_same_rows(rows.X, index.X):
         return None
-    return None if index.folder is None else index.folder.resolve()
+    return index
+
+
+def _rows_in(state: Mapping[str, State]) -> SegmentedIndex:
+    """Return the rows of a saved blend, which are in a folder."""
+    match read_part(state, "rows in", list):
+        case [str() as folder, str() as stamp]:
+            index = SegmentedIndex.open(folder, verify=False)
+            if index.stamp == stamp:
+                return index
+            expected = "expected the folder that the model was trained with --out-of-core in"
+            raise ModelFormatError(f"{folder}: {expected}: it has other rows")
+        case other:
+            raise ModelFormatError(f"rows in: expected a folder and its stamp, got {other!r}")
 
 
 def _blend(scoring: object) -> BlendScoring:

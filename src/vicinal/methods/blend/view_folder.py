@@ -27,7 +27,14 @@ from numpy.typing import NDArray
 
 from vicinal._core.arrays import ENTRIES_AT_ONCE, Csr, Float, Int, count_columns, row_blocks
 from vicinal._core.csr import bare_csr, take_rows, trust
-from vicinal._core.files import locked, naming, replacing, sync_file, sync_folder
+from vicinal._core.files import (
+    locked,
+    naming,
+    release_free_memory,
+    replacing,
+    sync_file,
+    sync_folder,
+)
 from vicinal._core.progress import part
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr, csr_parts
@@ -153,7 +160,7 @@ def write_centroids(
     _write_doubles(folder / "values", rows.data[: indptr[-1]])
     counts, lengths = count_columns(indices, int(rows.shape[1])), row_lengths(rows)
     source = CentroidRows(folder, Y, counts, lengths, rows)
-    per_entry = 12 + 16 * Y.nnz / max(1, Y.shape[0])
+    per_entry = 12 + 32 * Y.nnz / max(1, Y.shape[0])
     at_once = max(1, int(memory / per_entry))
     found: Iterator[tuple[Any, ...]]
     if tasks is None:
@@ -174,6 +181,8 @@ def write_centroids(
                 for name, array in arrays.items():
                     streams[name].write(array.data)
                     sizes[name] += len(array)
+                del arrays, lists
+                release_free_memory()
         finally:
             for stream in streams.values():
                 stream.close()
