@@ -65,7 +65,8 @@ def predict(
     import_modules(imports)
     fitted = load_model(model)
     names = shown_names(fitted, table)
-    with shown(), new_blocks(fitted, file, rows, "all", table, labelled=False) as sources:
+    with shown():
+        sources = new_blocks(fitted, file, rows, "all", table, labelled=False)
         answers = _answers(fitted, sources, top, names)
         if output is not None and write is not None:
             n_rows = write(answers, output, cell_format(fitted, names, keep_formulas))

@@ -27,8 +27,8 @@ from vicinal.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from vicinal._core.arrays import Csr
     from vicinal.cli.data_source import Source
-    from vicinal.datasets import Reading
-    from vicinal.datasets.blocks import RowChunk, TextChunk
+    from vicinal.datasets import Content, Reading
+    from vicinal.datasets.blocks import RowChunk
     from vicinal.index import SegmentedIndex
     from vicinal.preprocess import TextVectorizer
 
@@ -261,7 +261,7 @@ def _reading(table: TableChoice) -> "Reading":
     )
 
 
-def _texts(data: str, reading: "Reading") -> "Iterator[TextChunk]":
+def _texts(data: str, reading: "Reading") -> "Iterator[Content]":
     from vicinal.datasets.blocks import text_chunks
 
     return text_chunks(
@@ -286,11 +286,11 @@ def _fitted_words(
     with part("Reading the words") as advance:
         for chunk in _texts(data, reading):
             with suppress(InvalidArgumentError):  # a chunk without a single word
-                rows = counter.fit_transform(chunk.texts)
+                rows = counter.fit_transform(chunk.X)
                 counter.set_params(language=counter.language_)  # guessed from the first chunk
                 frequency.update(dict(zip(counter.vocabulary_, rows.sum(axis=0), strict=True)))
-            names.update(name for row in chunk.labels for name in row)
-            advance(len(chunk.texts))
+            names.update(name for row in chunk.labels or () for name in row)
+            advance(len(chunk.X))
     words = sorted(word for word, count in frequency.items() if count >= vectorizer.min_df)
     if not words:
         expected = f"texts in column {reading.text[0]!r} with words in at least --min-df of them"
@@ -310,8 +310,8 @@ def _vectorised(
     from vicinal.datasets.blocks import RowChunk
 
     for chunk in _texts(data, reading):
-        rows = as_csr(check_features(words.transform(chunk.texts)))
-        yield RowChunk(rows, indicator_of(chunk.labels, names))
+        rows = as_csr(check_features(words.transform(chunk.X)))
+        yield RowChunk(rows, indicator_of(chunk.labels or (), names))
 
 
 def _transformed(X: "Csr", step: Any) -> "Iterator[RowChunk]":

@@ -15,7 +15,7 @@ from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, FilePath, open_stream
 from vicinal.datasets.dataset import Dataset, by_content, labels_of
 from vicinal.datasets.formats import ARFF, file_format_of
 from vicinal.datasets.mulan import mulan_labels
-from vicinal.datasets.tables.content import joined, row_texts
+from vicinal.datasets.tables.content import Content, content_of
 from vicinal.datasets.tables.csv import DELIMITERS
 from vicinal.datasets.tables.label_cells import label_sets
 from vicinal.datasets.tables.reading import Reading, TableOptions
@@ -38,13 +38,6 @@ class RowChunk(NamedTuple):
 
     X: Csr
     Y: Csr
-
-
-class TextChunk(NamedTuple):
-    """Some rows of a table: texts and the names of their labels."""
-
-    texts: list[str]
-    labels: list[list[str]]
 
 
 def xc_chunks(path: FilePath, *, chunk_bytes: int = CHUNK_BYTES) -> Iterator[RowChunk]:
@@ -125,7 +118,7 @@ def text_chunks(
     delimiter: str | None = None,
     encoding: str = "utf-8-sig",
     chunk_rows: int = CHUNK_ROWS,
-) -> Iterator[TextChunk]:
+) -> Iterator[Content]:
     r"""Yield the texts and labels of a table: JSON lines, CSV, TSV or Parquet."""
     check_integer("chunk_rows", chunk_rows, low=1)
     ending = table_ending(path)
@@ -134,8 +127,7 @@ def text_chunks(
     reading = Reading(text=(text,), labels=labels, separator=separator)
     file = TableFile(Path(path), str(path), ending)
     for records in record_blocks(file, options, [text, labels], reading, chunk_rows):
-        texts = map(joined, row_texts(records, [text]))
-        yield TextChunk(list(texts), label_sets(records, reading))
+        yield content_of(records, reading, label_sets(records, reading))
 
 
 BLOCK_CHUNK_BYTES = 2**22
