@@ -255,9 +255,9 @@ def _reading(table: TableChoice) -> "Reading":
     return Reading(
         text=(table.text or "text",),
         labels=table.labels or "labels",
-        separator="," if table.separator is None else table.separator_sign(),
+        separator="," if table.separator is None else table.sign("separator"),
         encoding=table.encoding,
-        delimiter=table.delimiter_sign(),
+        delimiter=table.sign("delimiter"),
     )
 
 
