@@ -152,7 +152,7 @@ def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapped(*args: Any, **given: Any) -> None:
-        chosen = {name: given.pop(name) for name in types}
+        chosen = {name: given.pop(name, getattr(TableChoice, name).default) for name in types}
         command(*args, **given, table=TableChoice(chosen))
 
     described: Any = wrapped

@@ -65,7 +65,7 @@ def open_data(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             expected = f"a complete {packing} archive"
-            raise DataFormatError(str(path), expected, str(error) or repr(error)) from error
+            raise DataFormatError(path, expected, str(error) or repr(error)) from error
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def open_stream(path: FilePath) -> Iterator[BinaryIO]:
                 yield stream
         except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
             expected = f"a complete {packing} archive"
-            raise DataFormatError(str(path), expected, str(error) or repr(error)) from error
+            raise DataFormatError(path, expected, str(error) or repr(error)) from error
 
 
 def unpacked_limit(path: FilePath, max_bytes: int) -> int:
@@ -99,7 +99,7 @@ def parsed_limit(n_bytes: int, max_bytes: int) -> int:
 def too_long(path: FilePath, limit: int) -> DataFormatError:
     """Return the error for a file whose content is longer than `limit`."""
     rule = f"max_bytes, or {MOST_EXPANSION} times the size of the file"
-    return DataFormatError(str(path), f"at most {limit} bytes when unpacked ({rule})", "more")
+    return DataFormatError(path, f"at most {limit} bytes when unpacked ({rule})", "more")
 
 
 def _open_regular(path: Path) -> IO[bytes]:
@@ -112,7 +112,7 @@ def _open_regular(path: Path) -> IO[bytes]:
     os.close(descriptor)
     if kind == stat.S_IFDIR:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    raise DataFormatError(str(path), "a regular file", "a pipe or a device (copy it first)")
+    raise DataFormatError(path, "a regular file", "a pipe or a device (copy it first)")
 
 
 def _packing(path: Path, raw: IO[bytes]) -> str:
@@ -123,7 +123,7 @@ def _packing(path: Path, raw: IO[bytes]) -> str:
     promised = path.suffix.lower()
     if promised in PACKED and found != promised:
         got = f"a {found} archive" if found else ("other content" if head else "an empty file")
-        raise DataFormatError(str(path), f"a {promised} archive, as its name says", got)
+        raise DataFormatError(path, f"a {promised} archive, as its name says", got)
     return found
 
 
@@ -159,7 +159,7 @@ def without_mark(data: bytes, path: FilePath, encoding: str = "utf-8") -> bytes:
     """Return `data` without a UTF-8 byte order mark; raise for the marks of UTF-16."""
     check_option("encoding", encoding, ENCODINGS)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) and encoding == "utf-8":
-        raise DataFormatError(str(path), "text in UTF-8", "text in UTF-16", 1)
+        raise DataFormatError(path, "text in UTF-8", "text in UTF-16", 1)
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
@@ -171,7 +171,7 @@ def decode(data: bytes, path: FilePath, encoding: str = "utf-8", first_line: int
         line = first_line + error.object.count(b"\n", 0, error.start)
         byte = error.object[error.start]
         raise DataFormatError(
-            str(path),
+            path,
             f"text in {encoding} (or another encoding= of {', '.join(ENCODINGS)})",
             f"byte 0x{byte:02x}",
             line,

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TypedDict
 
 import numpy as np
 from scipy import sparse
@@ -103,17 +102,6 @@ def text_blocks(path: FilePath, block_rows: int, *, encoding: str | None = None)
 WEIGHTINGS = ("binary", "counts", "tfidf")
 
 
-class WordOptions(TypedDict, total=False):
-    """Keyword arguments of :class:`Words`."""
-
-    weighting: str
-    vocabulary: Sequence[str] | None
-    token_pattern: str
-    lowercase: bool
-    min_rows: int
-    max_features: int | None
-
-
 @dataclass(frozen=True)
 class Words:
     r"""How texts become features."""
@@ -167,7 +155,7 @@ def bag_of_words(
     try:
         counts: Csr = sparse.csr_array(vectorizer.fit_transform(texts))
     except ValueError as error:
-        raise DataFormatError(str(path), "texts with words to keep", str(error)) from None
+        raise DataFormatError(path, "texts with words to keep", str(error)) from None
     names = tuple(map(str, vectorizer.get_feature_names_out()))
     if words.weighting == "tfidf":
         counts = sparse.csr_array(TfidfTransformer().fit_transform(counts))

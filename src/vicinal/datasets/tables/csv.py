@@ -115,7 +115,7 @@ def csv_blocks(
         n_blocks += 1
         yield block
     if not n_blocks:
-        raise DataFormatError(str(path), "rows of a table", "a header only")
+        raise DataFormatError(path, "rows of a table", "a header only")
 
 
 class _Layout(NamedTuple):
@@ -239,7 +239,7 @@ class CsvRows:
                 "--no-quotes: quotes are characters like others)"
             )
             line = self._reader.line_num + self._before
-            raise DataFormatError(str(self._path), expected, str(error), line) from None
+            raise DataFormatError(self._path, expected, str(error), line) from None
         self._check_widths(rows, lines)
         if self._before:
             lines = array("q", [line + self._before for line in lines])
@@ -253,7 +253,7 @@ class CsvRows:
         at = next(at for at, cells in enumerate(rows) if len(cells) != width)
         expected = f"{width} cells, one per column"
         got = str(len(rows[at]))
-        raise DataFormatError(str(self._path), expected, got, lines[at] + self._before)
+        raise DataFormatError(self._path, expected, got, lines[at] + self._before)
 
     def _records(self, rows: list[list[str]], lines: "array[int]") -> Records:
         """Return rows by column; the cells of columns of one name are lists."""
@@ -281,7 +281,7 @@ class CsvRows:
         """Return the names of the columns."""
         rows, lines = self._next(1)
         if not rows:
-            raise DataFormatError(str(self._path), "rows of a table", "an empty file")
+            raise DataFormatError(self._path, "rows of a table", "an empty file")
         self._header_line = lines[0]
         return [cell.strip() for cell in rows[0]]
 
@@ -410,4 +410,4 @@ def _first_error(chunks: Iterable[bytes], encoding: str) -> tuple[int, int] | No
 def _not_in(encoding: str, path: FilePath, line: int, byte: int) -> DataFormatError:
     """Return the error for a byte that is not in `encoding`."""
     expected = f"text in {encoding} (set another with --encoding or encoding=)"
-    return DataFormatError(str(path), expected, f"byte 0x{byte:02x}", line)
+    return DataFormatError(path, expected, f"byte 0x{byte:02x}", line)

@@ -135,7 +135,7 @@ def _label_column(records: Records, options: TableOptions) -> str:
     zeros_and_ones = [name for name in records.names if _is_indicator(records.columns[name])]
     hint = f"; columns of 0 and 1: {_some(zeros_and_ones)}" if zeros_and_ones else ""
     raise DataFormatError(
-        str(records.path),
+        records.path,
         "a column 'labels' (name it with --labels, or columns of 0 and 1 with --label-columns)",
         f"columns {_some(list(map(repr, records.names)), 10)}{hint}",
         records.header_line,
@@ -163,7 +163,7 @@ def _features(
     if not names:
         got = f"columns {_some(list(map(repr, records.names)), 10)}"
         expected = "columns to learn from (name them with --text or --feature-columns)"
-        raise DataFormatError(str(records.path), expected, got, records.header_line)
+        raise DataFormatError(records.path, expected, got, records.header_line)
     decimal = decimal_sign([records.columns[name] for name in names], records.delimiter)
     kinds: dict[Kind, list[str]] = {"text": [], "number": [], "category": []}
     for name in names:

@@ -96,7 +96,7 @@ def array_rows(pieces: Iterable[str], path: FilePath) -> Iterator[Record]:
                 is_long = len(buffer.text) - buffer.at > MOST_CHARACTERS
                 if is_long or not buffer.more():
                     got = str(error)[:80]
-                    raise DataFormatError(str(path), "a JSON object", got, buffer.line) from None
+                    raise DataFormatError(path, "a JSON object", got, buffer.line) from None
         _check_size(end - buffer.at, path, buffer.line)
         yield Record(_object(values, path, buffer.line), buffer.line)
         buffer.at = end
@@ -142,14 +142,14 @@ def line_records(lines: Iterable[str], path: FilePath) -> Iterator[Record]:
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise DataFormatError(str(path), "a JSON object", str(error)[:80], line) from None
+            raise DataFormatError(path, "a JSON object", str(error)[:80], line) from None
         yield Record(_object(values, path, line), line)
 
 
 def _object(values: Any, path: FilePath, line: int) -> dict[str, Any]:
     """Return a row after checking that it is an object."""
     if not isinstance(values, dict):
-        raise DataFormatError(str(path), "a JSON object", type(values).__name__, line)
+        raise DataFormatError(path, "a JSON object", type(values).__name__, line)
     return values
 
 
@@ -157,7 +157,7 @@ def _check_size(size: int, path: FilePath, line: int) -> None:
     """Raise if a row is too long."""
     if size > MOST_CHARACTERS:
         expected = f"lines of at most {MOST_CHARACTERS} characters"
-        raise DataFormatError(str(path), expected, f"one of {size}", line)
+        raise DataFormatError(path, expected, f"one of {size}", line)
 
 
 STANDARD_INPUT = "-"
