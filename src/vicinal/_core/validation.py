@@ -11,15 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Int, Int32, contiguous, row_ids
-from vicinal._core.checks import (
-    check_encodable,
-    check_flag,
-    check_integer,
-    check_option,
-    check_positive,
-    check_real,
-    check_sequence,
-)
+from vicinal._core.checks import check_encodable
 from vicinal._core.csr import (
     check_sparse_structure,
     dense_csr,
@@ -28,24 +20,6 @@ from vicinal._core.csr import (
     shared_csr,
 )
 from vicinal.errors import InvalidArgumentError
-
-__all__ = [
-    "canonical_csr",
-    "check_features",
-    "check_flag",
-    "check_integer",
-    "check_option",
-    "check_positive",
-    "check_readable",
-    "check_real",
-    "check_rows",
-    "check_sequence",
-    "check_sparse_structure",
-    "csr_parts",
-    "owned",
-    "read_features",
-    "sound_csr",
-]
 
 
 def check_rows(name: str, rows: object, n_rows: int) -> Int:

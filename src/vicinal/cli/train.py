@@ -332,7 +332,7 @@ def _written(
     chunks: "Iterable[RowChunk]", folder: Path, **options: Any
 ) -> "tuple[SegmentedIndex, Csr]":
     """Write rows to a folder; return their index, and their labels in memory."""
-    from vicinal._core.arrays import stack_rows
+    from vicinal._core.csr import stacked
     from vicinal.index import SegmentedIndex
 
     labels: list[Csr] = []
@@ -344,4 +344,4 @@ def _written(
                 yield chunk.X
                 advance(int(chunk.X.shape[0]))
 
-    return SegmentedIndex.build(rows(), folder, **options), stack_rows(labels)
+    return SegmentedIndex.build(rows(), folder, **options), stacked(labels)

@@ -53,31 +53,35 @@ def open_data(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
     :func:`unpacked_limit`.
     """
     max_bytes = check_integer("max_bytes", max_bytes, low=0)
-    path = Path(path)
-    with _open_regular(path) as raw:
-        packing = _packing(path, raw)
+    with _opened(Path(path)) as (stream, packing):
         limit = unpacked_limit(path, max_bytes) if packing else max_bytes
-        try:
-            with _unpacker(packing, raw) as stream:
-                return _read_limited(path, stream, limit)
-        except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-            # Errors of the operating system have a number; those of the archive do not.
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            expected = f"a complete {packing} archive"
-            raise DataFormatError(path, expected, str(error) or repr(error)) from error
+        content = io.BytesIO()
+        while chunk := stream.read(min(_CHUNK, limit + 1 - content.tell())):
+            content.write(chunk)
+            if content.tell() > limit:
+                raise too_long(path, limit)
+        return content.getvalue()
 
 
 @contextmanager
 def open_stream(path: FilePath) -> Iterator[BinaryIO]:
     """Open a file as a stream, unpacked if it is gzip, bzip2 or xz."""
-    path = Path(path)
+    with _opened(Path(path)) as (stream, _):
+        yield stream
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[BinaryIO, str]]:
+    """Open a file as a stream of the unpacked bytes; give its compression, or ``""``, as well."""
     with _open_regular(path) as raw:
         packing = _packing(path, raw)
         try:
             with _unpacker(packing, raw) as stream:
-                yield stream
-        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+                yield stream, packing
+        except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+            # Errors of the operating system have a number; those of the archive do not.
+            if not packing or (isinstance(error, OSError) and error.errno is not None):
+                raise
             expected = f"a complete {packing} archive"
             raise DataFormatError(path, expected, str(error) or repr(error)) from error
 
@@ -136,16 +140,6 @@ def _unpacker(packing: str, raw: IO[bytes]) -> BinaryIO:
     if packing == ".xz":
         return cast("BinaryIO", lzma.LZMAFile(raw, "rb"))
     return cast("BinaryIO", raw)
-
-
-def _read_limited(path: Path, stream: BinaryIO, max_bytes: int) -> bytes:
-    """Read the whole stream, but stop as soon as it exceeds the limit."""
-    content = io.BytesIO()
-    while chunk := stream.read(min(_CHUNK, max_bytes + 1 - content.tell())):
-        content.write(chunk)
-        if content.tell() > max_bytes:
-            raise too_long(path, max_bytes)
-    return content.getvalue()
 
 
 def open_text(

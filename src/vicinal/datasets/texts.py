@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -40,11 +41,9 @@ def read_texts(
     labels: str | None = "labels",
     *,
     label_columns: Sequence[str] | None = None,
-    row_names: str | None = None,
-    separator: str | None = None,
-    delimiter: str | None = None,
     encoding: str | None = None,
     max_bytes: int = DEFAULT_MAX_BYTES,
+    **options: Any,
 ) -> Texts:
     r"""Read the texts of a table (CSV, TSV, JSON, Parquet), or one text per line of another file.
 
@@ -52,9 +51,8 @@ def read_texts(
     ----------
     path : path
         The file.
-    text, row_names, separator, delimiter, encoding, max_bytes
-        As for :func:`~vicinal.datasets.tables.table_file.read_table`. A list of tokens is joined by
-        blanks.
+    text, encoding, max_bytes, **options
+        As for :class:`TableOptions`. A list of tokens is joined by blanks.
     labels : str or None
         Column of the labels; None to omit them.
     label_columns : sequence of str or None
@@ -64,6 +62,7 @@ def read_texts(
     --------
     >>> import tempfile
     >>> from pathlib import Path
+    from typing import Any
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "notes.jsonl"
     ...     _ = path.write_text('{"text": "buy milk", "labels": ["home", "shop"]}\n')
@@ -73,18 +72,16 @@ def read_texts(
     """
     if not is_table(path):
         data = open_data(path, max_bytes=max_bytes)
-        return Texts(decode_table(data, path, encoding, None).text.splitlines())
-    options = TableOptions(
+        return Texts(decode_table(data, path, encoding).splitlines())
+    how = TableOptions(
         text=(text,) if isinstance(text, str) else text,
         labels=None if label_columns is not None or labels == "labels" else labels,
         label_columns=label_columns,
-        row_names=row_names,
-        separator=separator,
-        delimiter=delimiter,
         encoding=encoding,
         max_bytes=max_bytes,
+        **options,
     )
-    found = read_content(path, options, labelled=labels is not None or label_columns is not None)
+    found = read_content(path, how, labelled=labels is not None or label_columns is not None)
     check_text_only(found.reading)
     return Texts(list(found.X), found.labels, found.row_names, found.reading)
 

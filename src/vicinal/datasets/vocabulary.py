@@ -104,7 +104,7 @@ def read_vocabulary(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Vo
     if ending in RDF_FORMATS:
         entries = _skos(data, path, RDF_FORMATS[ending])
     else:
-        text = decode_table(data, path, None).text
+        text = decode_table(data, path, None)
         entries = _json(text, path) if ending == ".json" else _table(text, path, DELIMITERS[ending])
     found = Vocabulary.of(entries)
     if not found.names:

@@ -1,6 +1,7 @@
 """The meaning of a table's columns: texts, features and labels. Saved with a model."""
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self
@@ -278,6 +279,24 @@ def gather(path: FilePath, rows: Iterable[Record], **facts: Any) -> Records:
                 if len(column) < len(lines):
                     column.append(MISSING)
     return Records(path, columns, lines, **facts)
+
+
+def by_column(
+    header: Sequence[str], columns: Iterable[Sequence[Any]]
+) -> tuple[dict[str, list[Any]], dict[str, int]]:
+    """Return columns by name, and the names that occur more than once, whose cells are lists."""
+    counts = Counter(header)
+    repeated = {name: count for name, count in counts.items() if count > 1}
+    found: dict[str, list[Any]] = {}
+    for name, cells in zip(header, columns, strict=True):
+        if name not in repeated:
+            found[name] = list(cells)
+        elif name not in found:
+            found[name] = [[cell] for cell in cells]
+        else:
+            for together, cell in zip(found[name], cells, strict=True):
+                together.append(cell)
+    return found, repeated
 
 
 def whole_table(blocks: Iterable[Records], most_bytes: int) -> Records:

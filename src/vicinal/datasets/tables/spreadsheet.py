@@ -3,12 +3,11 @@
 import io
 import zipfile
 from array import array
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from vicinal.datasets.data_files import FilePath
-from vicinal.datasets.tables.reading import Records, TableOptions
+from vicinal.datasets.tables.reading import Records, TableOptions, by_column
 from vicinal.errors import DataFormatError, InvalidArgumentError, MissingExtraError, logger
 
 SPREADSHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
@@ -64,20 +63,11 @@ def _records(rows: Sequence[Sequence[Any]], path: FilePath, sheet: str) -> Recor
     (header_line, first), *rest = filled
     width = max(at for at, cell in enumerate(first, start=1) if cell != "")
     header = [_text(cell).strip() for cell in first[:width]]
-    counts = Counter(header)
-    repeated = {name: count for name, count in counts.items() if count > 1}
     if not rest:
         raise DataFormatError(path, "rows of a table", f"a header only in sheet {sheet!r}")
-    columns: dict[str, list[Any]] = {}
-    for at, name in enumerate(header):
-        cells = [_text(row[at]) for _, row in rest]
-        if name not in repeated:
-            columns[name] = cells
-        elif name not in columns:
-            columns[name] = [[cell] for cell in cells]
-        else:
-            for together, cell in zip(columns[name], cells, strict=True):
-                together.append(cell)
+    columns, repeated = by_column(
+        header, ([_text(row[at]) for _, row in rest] for at in range(width))
+    )
     lines = array("q", [line for line, _ in rest])
     return Records(path, columns, lines, header_line=header_line, repeated=repeated)
 
