@@ -330,7 +330,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
         known: dict[str, Any] = {**_LEFT_OUT, **state}
-        self = cls(**{name: read_value(known, name) for name in inspect.signature(cls).parameters})
+        names = inspect.signature(cls).parameters
+        given: dict[str, Any] = {name: read_value(known, name) for name in names}
+        self = cls(**given)
         with damage_if_refused():
             vars(self).update(self._parameters())
             self.language_ = check_language(known["language_"])
