@@ -30,15 +30,10 @@ def check_rows(name: str, rows: object, n_rows: int) -> Int:
             name, "a one-dimensional array of row ids", f"{ids.dtype} of shape {ids.shape}"
         )
     if ids.size and (ids.min() < 0 or ids.max() >= n_rows):
-        raise InvalidArgumentError(
-            name, f"row ids from 0 to {n_rows - 1}", _span(int(ids.min()), int(ids.max()))
-        )
+        low, high = int(ids.min()), int(ids.max())
+        got = str(low) if low == high else f"{low} to {high}"
+        raise InvalidArgumentError(name, f"row ids from 0 to {n_rows - 1}", got)
     return ids.astype(np.int64)
-
-
-def _span(low: int, high: int) -> str:
-    """Return a range in words; a single value if it holds one."""
-    return str(low) if low == high else f"{low} to {high}"
 
 
 def check_features(X: object, name: str = "X", n_features: int | None = None) -> Features:

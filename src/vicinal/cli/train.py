@@ -65,6 +65,7 @@ def train(
 
     The default method, blend, combines neighbours and linear models and needs no tuning.
     """
+    from vicinal.cli.data_source import training_source
     from vicinal.cli.predict import save_named, vocabulary_of
     from vicinal.cli.settings import check_saveable, make_estimator, parse_settings
     from vicinal.methods import Pipeline
@@ -75,13 +76,16 @@ def train(
     check_saveable("--method", [method])
     estimator = make_estimator(method, parse_settings(settings or []))
     _check_vectors(table, estimator, out_of_core)
-    began = time.perf_counter()
-    source, steps, streamed = _training_rows(
-        data, rows, out_of_core, table, preprocess, estimator, max_memory
-    )
-    vocabulary = vocabulary_of(table, source.label_names)
+    began, streamed = time.perf_counter(), None
     if out_of_core is None:
+        source, steps = training_source(data, rows, table, preprocess)
         began = time.perf_counter()
+    else:
+        with shown():
+            source, steps, streamed = streamed_source(
+                data, out_of_core, table, preprocess, estimator, max_memory
+            )
+    vocabulary = vocabulary_of(table, source.label_names)
     model = Pipeline([*steps, ("estimator", estimator)])
     with (
         shown(),
@@ -120,25 +124,6 @@ def _check_vectors(table: TableChoice, estimator: Any, folder: Path | None) -> N
         raise InvalidArgumentError("--vectors", "the method blend, which mixes views", got)
 
 
-def _training_rows(
-    data: str,
-    rows: str,
-    folder: Path | None,
-    table: TableChoice,
-    preprocess: str,
-    estimator: Any,
-    max_memory: float,
-) -> "tuple[Source, list[tuple[str, Any]], SegmentedIndex | None]":
-    """Return the training rows and the preprocessing steps; with a folder, rows are streamed."""
-    from vicinal.cli.data_source import training_source
-
-    if folder is None:
-        return *training_source(data, rows, table, preprocess), None
-
-    with shown():
-        return streamed_source(data, folder, table, preprocess, estimator, max_memory)
-
-
 @contextmanager
 def searching(estimator: Any, rows: "SegmentedIndex | None", cluster: str | None) -> Iterator[None]:
     """Make an estimator search as the options say, inside the ``with`` block."""
@@ -155,16 +140,12 @@ def searching(estimator: Any, rows: "SegmentedIndex | None", cluster: str | None
         yield from _on_cluster(estimator, cluster, None if rows is None else rows.folder)
         return
     if rows is not None:
-        views = str(_views_folder(rows)) if isinstance(estimator, Blend) else None
+        views = None
+        if isinstance(estimator, Blend):  # beside the rows, without the views of earlier rows
+            views = str(Path(str(rows.folder)).resolve().parent / "views")
+            shutil.rmtree(views, ignore_errors=True)
         estimator.set_params(algorithm=SegmentedAlgorithm(rows.max_memory, rows, views))
     yield
-
-
-def _views_folder(rows: "SegmentedIndex") -> Path:
-    """Return where a blend keeps its views: beside the rows, without those of earlier rows."""
-    folder = Path(str(rows.folder)).resolve().parent / "views"
-    shutil.rmtree(folder, ignore_errors=True)
-    return folder
 
 
 def _on_cluster(estimator: Any, address: str, folder: Path | None) -> Iterator[None]:

@@ -17,11 +17,12 @@ from vicinal._core.checks import check_option
 from vicinal._native import ParseError, read_arff_rows
 from vicinal.datasets.data_files import (
     DEFAULT_MAX_BYTES,
+    FREE_BYTES,
+    MOST_MEMORY,
     FilePath,
     bare_name,
     decode,
     open_data,
-    parsed_limit,
     without_mark,
     write_data,
 )
@@ -290,7 +291,7 @@ def _check_defaults(arff: ArffFile, defaults: Int32) -> None:
     sparse_rows = _SPARSE_ROW.finditer(arff.data, arff.rows_start) if per_row else ()
     n_rows = sum(1 for _ in sparse_rows)
     filled = (n_rows * per_row - n_bytes // 4) * BYTES_PER_VALUE
-    limit = parsed_limit(n_bytes, arff.max_bytes)
+    limit = min(arff.max_bytes, max(FREE_BYTES, MOST_MEMORY * n_bytes))
     if filled > limit:
         raise DataFormatError(
             arff.path,
@@ -404,26 +405,17 @@ def read_meka(
 
 def meka_labels(opened: ArffFile, n_labels: int | None, unlabelled: bool) -> range:
     """Return which attributes are the labels, as ``-C n`` says or `n_labels` in its place."""
-    count = _label_count(opened, unlabelled) if n_labels is None else n_labels
+    match = _LABEL_COUNT.search(opened.relation)
+    if n_labels is None and match is None and not unlabelled:
+        expected = "'-C n' in the relation name, or an XML file of its labels in the same folder"
+        raise DataFormatError(opened.path, expected, f"the relation {opened.relation[:60]!r}")
+    count = int(match[1]) if match else 0
+    count = count if n_labels is None else n_labels
     n_attributes = len(opened.attributes)
     if abs(count) > n_attributes:
         expected = f"at least {abs(count)} attributes, as many as labels in '-C {count}'"
         raise DataFormatError(opened.path, expected, str(n_attributes))
     return range(count) if count >= 0 else range(n_attributes + count, n_attributes)
-
-
-def _label_count(arff: ArffFile, unlabelled: bool) -> int:
-    """Return the n of ``-C n``."""
-    match = _LABEL_COUNT.search(arff.relation)
-    if match is None and unlabelled:
-        return 0
-    if match is None:
-        raise DataFormatError(
-            arff.path,
-            "'-C n' in the relation name, or an XML file of its labels in the same folder",
-            f"the relation {arff.relation[:60]!r}",
-        )
-    return int(match[1])
 
 
 def write_meka(dataset: Dataset, arff: FilePath, *, labels_first: bool = True) -> None:

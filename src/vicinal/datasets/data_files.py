@@ -95,11 +95,6 @@ def unpacked_limit(path: FilePath, max_bytes: int) -> int:
     return min(max_bytes, max(FREE_BYTES, MOST_EXPANSION * Path(path).stat().st_size))
 
 
-def parsed_limit(n_bytes: int, max_bytes: int) -> int:
-    """Return the maximum memory that parsing `n_bytes` of text may take."""
-    return min(max_bytes, max(FREE_BYTES, MOST_MEMORY * n_bytes))
-
-
 def too_long(path: FilePath, limit: int) -> DataFormatError:
     """Return the error for a file whose content is longer than `limit`."""
     rule = f"max_bytes, or {MOST_EXPANSION} times the size of the file"

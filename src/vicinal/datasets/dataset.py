@@ -8,6 +8,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast, overload
 
@@ -249,8 +250,9 @@ class Dataset:
 
     def statistics(self) -> dict[str, float]:
         """Return summary statistics of the data set by name."""
-        per_row = np.diff(self.Y.indptr)
-        per_label = np.bincount(self.Y.indices, minlength=self.n_labels)
+        Y = self.Y
+        per_row = np.diff(Y.indptr)
+        per_label = np.bincount(Y.indices, minlength=self.n_labels)
         nonzero = self.X.nnz if sparse.issparse(self.X) else int(np.count_nonzero(self.X))
         figures: dict[str, float] = {
             "rows": self.n_rows,
@@ -258,7 +260,7 @@ class Dataset:
             "labels": self.n_labels,
             "cardinality": self.cardinality,
             "density": self.density,
-            "label sets": _distinct_rows(self.Y),
+            "label sets": len({Y.indices[a:b].tobytes() for a, b in pairwise(Y.indptr.tolist())}),
             "rows without labels": int(np.count_nonzero(per_row == 0)),
             "labels never used": int(np.count_nonzero(per_label == 0)),
             "most labels of a row": int(per_row.max(initial=0)),
@@ -312,11 +314,6 @@ def _row_ids(field: str, rows: object, n_rows: int) -> Int:
     if np.any(np.diff(ids) <= 0):
         raise InvalidArgumentError(field, "ascending row ids", "unsorted or repeated ids")
     return _read_only(ids)
-
-
-def _distinct_rows(Y: Csr) -> int:
-    """Count the distinct label sets."""
-    return len({Y.indices[a:b].tobytes() for a, b in zip(Y.indptr, Y.indptr[1:], strict=False)})
 
 
 SPARSE_BELOW = 0.25

@@ -15,7 +15,7 @@ from vicinal._core.arrays import Csr, Features
 from vicinal._core.checks import check_integer, check_option
 from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, FilePath, open_data
 from vicinal.datasets.dataset import by_content
-from vicinal.datasets.tables.content import Text, check_text_only, read_content
+from vicinal.datasets.tables.content import Text, read_content
 from vicinal.datasets.tables.csv import decode_table, find_encoding
 from vicinal.datasets.tables.reading import Reading, TableOptions
 from vicinal.datasets.tables.table_rows import TableFile, is_table
@@ -82,7 +82,9 @@ def read_texts(
         **options,
     )
     found = read_content(path, how, labelled=labels is not None or label_columns is not None)
-    check_text_only(found.reading)
+    if not found.reading.reads_text_only:
+        others = ", ".join(found.reading.numbers + found.reading.categories)
+        raise InvalidArgumentError("text", "a column of text (text=)", f"columns {others}")
     return Texts(list(found.X), found.labels, found.row_names, found.reading)
 
 

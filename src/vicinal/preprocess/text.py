@@ -271,7 +271,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
                 "X", "documents with words within min_df, max_df and stop_words", str(error)
             ) from None
         words = counter.get_feature_names_out()
-        kept = _most_frequent(counts, max_features)
+        totals = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
+        kept = np.sort(np.argsort(-totals, kind="stable")[:max_features])
         counts = canonical_csr(counts[:, kept])
         self.vocabulary_ = {str(word): column for column, word in enumerate(words[kept])}
         self.idf_ = inverse_frequency(counts, True) if self.weighting == "tfidf" else None
@@ -389,12 +390,6 @@ def _fresh(counts: Any) -> Csr:
     return canonical_csr(
         sparse.csr_array((counts.data, counts.indices, counts.indptr), shape=counts.shape)
     )
-
-
-def _most_frequent(counts: Csr, limit: int | None) -> NDArray[np.intp]:
-    """Return the columns with the largest sums, in increasing order."""
-    totals = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
-    return np.sort(np.argsort(-totals, kind="stable")[:limit])
 
 
 def _check_ngram_range(value: object) -> tuple[int, int]:

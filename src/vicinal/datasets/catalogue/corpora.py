@@ -188,7 +188,8 @@ def read_eurlex(find: Finder, max_bytes: int) -> Corpus:
     ends: list[int] = []
     for file in EURLEX_FILES[:3]:
         for record in json_lines(find(file), _EURLEX_FIELDS, max_bytes):
-            texts.append("\n".join(_as_text(record[field]) for field in _BODY))
+            parts = [record[field] or "" for field in _BODY]  # the main body is a list of articles
+            texts.append("\n".join("\n".join(p) if isinstance(p, list) else p for p in parts))
             concepts.append(record["concepts"])
             names.append(record["celex_id"])
         ends.append(len(texts))
@@ -212,13 +213,6 @@ def _eurovoc(path: Path, max_bytes: int) -> dict[str, str]:
     except (json.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
         expected = "a JSON object of concepts with a label each"
         raise DataFormatError(path, expected, repr(error)) from None
-
-
-def _as_text(field: str | list[str] | None) -> str:
-    """Return a field as one text; the main body is a list of articles."""
-    if field is None:
-        return ""
-    return field if isinstance(field, str) else "\n".join(field)
 
 
 REUTERS_FILES = ("reuters21578.tar.xz",)

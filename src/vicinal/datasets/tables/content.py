@@ -4,6 +4,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -22,7 +23,7 @@ from vicinal.datasets.tables.label_cells import (
 )
 from vicinal.datasets.tables.reading import MISSING, Reading, Records, TableOptions
 from vicinal.datasets.tables.table_rows import read_records, record_blocks, table_file
-from vicinal.errors import InvalidArgumentError, logger
+from vicinal.errors import logger
 
 Text: TypeAlias = str | list[str]
 """A text, or a list of its tokens."""
@@ -54,7 +55,10 @@ def row_texts(records: Records, columns: Sequence[str]) -> list[Text]:
 
 def _text(records: Records, at: int, column: str, value: Any) -> Text:
     """Return the text or the tokens of one row."""
-    tokens = json_list(value) if isinstance(value, str) else value
+    tokens = value
+    if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
+        with suppress(ValueError, RecursionError):
+            tokens = json.loads(value)
     if isinstance(tokens, list) and all(isinstance(token, str) for token in tokens):
         return tokens
     return _joined(records, at, {column: value})
@@ -67,16 +71,6 @@ def _joined(records: Records, at: int, cells: Mapping[str, Any]) -> str:
             got = "a row without it" if value is MISSING else repr(value)
             raise records.error(at, f"text in {column!r}", got)
     return "\n".join(cells.values())
-
-
-def json_list(cell: str) -> Any:
-    """Return the JSON list in a cell, or None if there is none."""
-    if not (cell.startswith("[") and cell.endswith("]")):
-        return None
-    try:
-        return json.loads(cell)
-    except (ValueError, RecursionError):
-        return None
 
 
 @dataclass(frozen=True)
@@ -241,13 +235,6 @@ def column_numbers(records: Records, column: str, decimal: str) -> list[float]:
             raise records.error(at, expected, "an empty cell" if empty else repr(cell))
         values.append(value)
     return values
-
-
-def check_text_only(reading: Reading) -> None:
-    """Raise if a table has numeric or categorical columns but only texts are supported."""
-    if not reading.reads_text_only:
-        others = ", ".join(reading.numbers + reading.categories)
-        raise InvalidArgumentError("text", "a column of text (text=)", f"columns {others}")
 
 
 HEAD_ROWS = 10_000

@@ -156,7 +156,11 @@ def _features(
             _log_text(records, text, used)
             return (text,), (), (), "."
     free = [name for name in records.names if name not in used]
-    left_out = [] if given else [name for name in free if _is_left_out(records, name)]
+    left_out = [
+        name
+        for name in ([] if given else free)
+        if name in records.repeated or _names_rows(records, name)
+    ]
     if len(left_out) == len(free):  # row numbers are better than no features at all
         left_out = []
     names = given or [name for name in free if name not in left_out]
@@ -170,11 +174,6 @@ def _features(
         kinds[kind_of(records.cells(name), decimal)].append(name)
     _log_kinds(kinds, left_out, decimal)
     return tuple(kinds["text"]), tuple(kinds["number"]), tuple(kinds["category"]), decimal
-
-
-def _is_left_out(records: Records, column: str) -> bool:
-    """Tell whether a column is only learned from if the caller says so."""
-    return column in records.repeated or _names_rows(records, column)
 
 
 def _names_rows(records: Records, column: str) -> bool:
