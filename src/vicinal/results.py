@@ -226,9 +226,12 @@ def provenance(dataset: Dataset | None = None) -> dict[str, str]:
 
 
 def run_provenance() -> dict[str, str]:
-    """Return the command of this process, and the Git commit of the folder if it has one."""
-    program = Path(sys.argv[0]).name if sys.argv else ""
-    found = {"command": shlex.join([program, *sys.argv[1:]])}
+    """Return the command of this process, and the Git commit of the folder if it has one.
+
+    Absolute paths in the command are shortened to their names: folders are private.
+    """
+    absolute = re.compile(r"(?:(?<==)|^)(?:/|~|[A-Za-z]:[\\/]).*[\\/](?=.)")
+    found = {"command": shlex.join(absolute.sub("", word) for word in sys.argv)}
     commit = _commit()
     return found if commit is None else {**found, "commit": commit}
 
