@@ -44,7 +44,8 @@ def test_metric_of_rows():
 
 def test_run_provenance(monkeypatch):
     folder = "/home/someone/secret project"
-    words = [f"{folder}/vicinal", "compare", f"{folder}/a b.csv", f"--store={folder}/r", "~/x/y.csv"]
+    words = [f"{folder}/vicinal", "compare", f"{folder}/a b.csv", f"--store={folder}/r"]
+    words += ["~/x/y.csv"]
     monkeypatch.setattr("sys.argv", [*words, "C:\\Users\\me\\z.csv", "data/w.csv", "m:Class"])
     command = "vicinal compare 'a b.csv' --store=r y.csv z.csv data/w.csv m:Class"
     assert run_provenance()["command"] == command

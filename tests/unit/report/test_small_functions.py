@@ -93,8 +93,10 @@ def test_signed():
 def test_a_method_has_one_colour_in_all_curves(monkeypatch):
     Y, probabilities = np.array([[1, 0], [0, 1]]), np.array([[0.9, 0.1], [0.5, 0.6]])
     drawn = []
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda self, *_, **__: drawn.append(self))
-    plot_curves({"no probabilities": (Y, 10 * probabilities), "calibrated": (Y, probabilities)}, "x")
+    save = "matplotlib.figure.Figure.savefig"
+    monkeypatch.setattr(save, lambda figure, *_, **__: drawn.append(figure))
+    methods = {"no probabilities": (Y, 10 * probabilities), "calibrated": (Y, probabilities)}
+    plot_curves(methods, "x")
     curves, roc, reliability = (axes.lines for axes in drawn[0].axes)
     colours = {line.get_label(): line.get_color() for line in curves}
     assert len(set(colours.values())) == 2
