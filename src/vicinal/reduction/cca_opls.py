@@ -1,18 +1,14 @@
-r"""Canonical correlation analysis between features and labels.
+r"""Canonical correlation analysis and partial least squares between features and labels.
 
 With X and Y centred, the directions w of the features whose projection correlates most with some
-combination of the labels solve
+combination of the labels (CCA) [1]_ solve
 
 .. math::
 
     X^\top Y (Y^\top Y + \gamma_y I)^{-1} Y^\top X \, w = \rho^2 (X^\top X + \gamma_x I) \, w,
     \qquad W^\top (X^\top X + \gamma_x I) W = I
 
-References
-----------
-L. Sun, S. Ji, J. Ye, "Canonical correlation analysis for multilabel classification: a least-squares
-formulation, extensions, and analysis", IEEE Transactions on Pattern Analysis and Machine
-Intelligence 33 (2011).
+Orthonormalised partial least squares (OPLS) [2]_ solves
 
 .. math::
 
@@ -24,8 +20,11 @@ labels by least squares.
 
 References
 ----------
-J. Arenas-García, K. B. Petersen, L. K. Hansen, "Sparse kernel orthonormalized PLS for feature
-extraction in large data sets", NIPS 19 (2006).
+.. [1] L. Sun, S. Ji, J. Ye, "Canonical correlation analysis for multilabel classification: a
+   least-squares formulation, extensions, and analysis", IEEE Transactions on Pattern Analysis and
+   Machine Intelligence 33 (2011).
+.. [2] J. Arenas-García, K. B. Petersen, L. K. Hansen, "Sparse kernel orthonormalized PLS for
+   feature extraction in large data sets", NIPS 19 (2006).
 """
 
 from typing import Self
