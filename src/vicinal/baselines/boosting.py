@@ -42,7 +42,7 @@ References
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from scipy import sparse
@@ -163,6 +163,7 @@ def rows_above(X: Features, features: Int, thresholds: Float) -> Bool:
     return higher
 
 
+@dataclass(eq=False, repr=False)
 class BoosTexter(WeightedClassifier):
     """Boosted one-feature stumps (real AdaBoost.MH).
 
@@ -206,14 +207,9 @@ class BoosTexter(WeightedClassifier):
 
     method = Method("boostexter", neighbors=None)
 
-    features_: Int
-    thresholds_: Float
-    confidences_: Float
-    z_: Float
-
-    def __init__(self, n_rounds: int = 500, *, n_jobs: int | None = None) -> None:
-        self.n_rounds = n_rounds
-        self.n_jobs = n_jobs
+    n_rounds: int = 500
+    _: KW_ONLY
+    n_jobs: int | None = None
 
     def _learn_weighted(self, X: Features, Y: Csr, weights: Float) -> None:
         """Add stumps one at a time."""
@@ -267,6 +263,7 @@ def _unsplit(signed: Float) -> FeatureSplit:
     return FeatureSplit(float(2 * np.sqrt(with_label * without).sum()), 0, np.inf)
 
 
+@dataclass(eq=False, repr=False)
 class ADTBoostMH(WeightedClassifier):
     """An alternating decision tree for all labels.
 
@@ -315,22 +312,10 @@ class ADTBoostMH(WeightedClassifier):
 
     method = Method("adtboost", neighbors=None)
 
-    parents_: Int
-    features_: Int
-    thresholds_: Float
-    confidences_: Float
-    z_: Float
-
-    def __init__(
-        self,
-        n_rounds: int = 50,
-        *,
-        smoothing: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_rounds = n_rounds
-        self.smoothing = smoothing
-        self.n_jobs = n_jobs
+    n_rounds: int = 50
+    _: KW_ONLY
+    smoothing: float | None = None
+    n_jobs: int | None = None
 
     def _learn_weighted(self, X: Features, Y: Csr, weights: Float) -> None:
         """Grow the tree."""

@@ -34,7 +34,7 @@ References
    linear classification", JMLR 9 (2008).
 """
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Protocol, Self, cast
 
 import numpy as np
@@ -176,6 +176,7 @@ SWEEPS_A_LOOK = 5
 """Sweeps over all rows between two computations of the duality gap, which cost about one sweep."""
 
 
+@dataclass(eq=False, repr=False)
 class RankSVM(MultiLabelClassifier):
     """A support vector machine that ranks labels, with a learned threshold per row.
 
@@ -228,32 +229,14 @@ class RankSVM(MultiLabelClassifier):
 
     method = Method("rank-svm", neighbors=None)
 
-    X_: Features
-    weights_: Float
-    set_size_: SetSize
-    kernel_: Kernel
-    objective_: float
-    duality_gap_: float
-    n_iter_: int
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        kernel: str = "poly",
-        degree: int = 8,
-        *,
-        gamma: float | str = "scale",
-        coef0: float = 1.0,
-        tol: float = 1e-2,
-        max_iter: int = 1000,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
+    C: float = 1.0
+    kernel: str = "poly"
+    degree: int = 8
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    coef0: float = 1.0
+    tol: float = 1e-2
+    max_iter: int = 1000
 
     @on_one_blas_thread
     def _learn(self, X: Features, Y: Csr) -> None:
@@ -328,6 +311,7 @@ class Scorer(Protocol):
         """Return the score of each row."""
 
 
+@dataclass(eq=False, repr=False)
 class BinaryRelevanceSVM(MultiLabelClassifier):
     """One support vector machine per label.
 
@@ -371,24 +355,12 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
 
     method = Method("br-svm", neighbors=None)
 
-    machines_: list[Scorer]
-    decision_: FittedDecision
-    n_iter_: int
-
-    def __init__(
-        self,
-        kernel: str = "linear",
-        C: float = 1.0,
-        threshold: object = None,
-        *,
-        degree: int = 3,
-        max_iter: int = 10_000,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.threshold = threshold
-        self.degree = degree
-        self.max_iter = max_iter
+    kernel: str = "linear"
+    C: float = 1.0
+    threshold: object = None
+    _: KW_ONLY
+    degree: int = 3
+    max_iter: int = 10_000
 
     def _learn(self, X: Features, Y: Csr) -> None:
         """Train label by label, then fit the rule."""
@@ -398,10 +370,8 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
         targets = (columns[:, [label]].toarray().ravel() != 0 for label in range(Y.shape[1]))
         self.machines_ = [_trained(machine, X, target) for target in targets]
         self.n_iter_ = max(int(np.max(machine.n_iter_)) for machine in self.machines_)
-        if isinstance(rule, FittedDecision):
-            self.decision_ = rule
-        else:
-            self.decision_ = rule.fit(Scores.dense(self._score(X)), Y)
+        fitted: FittedDecision | None = rule if isinstance(rule, FittedDecision) else None
+        self.decision_ = fitted or rule.fit(Scores.dense(self._score(X)), Y)
 
     def _machine(self) -> LinearSVC | SVC:
         """Return an untrained SVM with validated parameters."""

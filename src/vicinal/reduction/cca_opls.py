@@ -27,11 +27,11 @@ References
    feature extraction in large data sets", NIPS 19 (2006).
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Self
 
 import numpy as np
 
-from vicinal._core.arrays import Float
 from vicinal._core.checks import all_or_nothing, check_flag
 from vicinal._core.threads import on_one_blas_thread
 from vicinal.persistence import register
@@ -45,6 +45,7 @@ from vicinal.reduction._eigen import (
 from vicinal.reduction._projection import CentredRows, LinearProjection, as_numbers
 
 
+@dataclass(eq=False, repr=False)
 class LabelCCA(LinearProjection):
     """Project onto the directions that correlate most with the labels.
 
@@ -80,12 +81,11 @@ class LabelCCA(LinearProjection):
     array([-0.5, -0.5,  0.5,  0.5])
     """
 
-    correlations_: Float
     _learned = ("correlations_",)
 
-    def __init__(self, n_components: int | None = None, *, regularization: float = 1e-3) -> None:
-        self.n_components = n_components
-        self.regularization = regularization
+    n_components: int | None = None
+    _: KW_ONLY
+    regularization: float = 1e-3
 
     @all_or_nothing
     @on_one_blas_thread
@@ -111,6 +111,7 @@ class LabelCCA(LinearProjection):
 register("reduction.LabelCCA", LabelCCA)
 
 
+@dataclass(eq=False, repr=False)
 class OPLS(LinearProjection):
     """Project onto the columns from which least squares predicts the labels best.
 
@@ -147,19 +148,12 @@ class OPLS(LinearProjection):
     array([-0.5, -0.5,  0.5,  0.5])
     """
 
-    strengths_: Float
     _learned = ("strengths_",)
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        regularization: float = 1e-3,
-        center: bool = True,
-    ) -> None:
-        self.n_components = n_components
-        self.regularization = regularization
-        self.center = center
+    n_components: int | None = None
+    _: KW_ONLY
+    regularization: float = 1e-3
+    center: bool = True
 
     @all_or_nothing
     @on_one_blas_thread
