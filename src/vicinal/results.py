@@ -338,7 +338,7 @@ class ResumableStore(Generic[Name, Value]):
         if not lines:
             append_json_line(self._file, {name: wanted})
         elif not isinstance(lines[0], str):
-            raise DataFormatError(str(self._path), f"{name!r} first", "a piece of work", line=1)
+            raise DataFormatError(self._path, f"{name!r} first", "a piece of work", line=1)
         for each in lines:
             if isinstance(each, str) and each != wanted:
                 expected = "results of the same rows, labels and folds"

@@ -134,7 +134,9 @@ class Tabular(ABC):
         header, rows = self.cells()
         marks = "|".join("---:" if right else "---" for right in _numeric(rows, len(header)))
         lines = [header, *[[shown(cell) for cell in row] for row in rows]]
-        texts = ["| " + " | ".join(_in_markdown(each) for each in line) + " |" for line in lines]
+        # A bar or a line break would end a cell.
+        safe = [[each.replace("|", "\\|").replace("\n", " ") for each in line] for line in lines]
+        texts = [f"| {' | '.join(line)} |" for line in safe]
         return "\n".join([texts[0], f"|{marks}|", *texts[1:]])
 
     def to_latex(self) -> str:
@@ -169,11 +171,6 @@ def shown(value: object) -> str:
 def in_latex(text: str) -> str:
     r"""Return text with LaTeX's special characters escaped."""
     return "".join(_LATEX.get(sign, sign) for sign in text)
-
-
-def _in_markdown(text: str) -> str:
-    """Return text without bars and line breaks, which would end a cell."""
-    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def _html_row(row: Sequence[object], right: Sequence[bool]) -> str:
