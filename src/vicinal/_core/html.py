@@ -4,7 +4,7 @@ import html
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -62,6 +62,28 @@ def _attribute(key: str, value: str | int | bool | None) -> str:
         return ""
     name = key.rstrip("_").replace("_", "-")
     return f" {name}" if value is True else f' {name}="{html.escape(clean(str(value)))}"'
+
+
+def document(title: str, style: str, policy: str, *body: str | None) -> str:
+    """Return a page for light and dark mode that needs no other file; `policy` is its CSP."""
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", title),
+        element("style", Html(style)),
+    )
+    return f"<!doctype html>\n{element('html', head, element('body', *body), lang='en')}\n"
+
+
+def contents(links: Mapping[str, str], label: str) -> Html | None:
+    """Return links to the parts of a page, by id, if there is more than one."""
+    if len(links) < 2:
+        return None
+    items = (element("li", element("a", text, href=f"#{at}")) for at, text in links.items())
+    return element("nav", element("ul", *items), aria_label=label)
 
 
 MOST_SHOWN = 20

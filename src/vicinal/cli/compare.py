@@ -137,7 +137,7 @@ def compare(
     display = parse_names(names_shown or [])
     metrics = metric or ["hamming-loss"]
     words = methods.split(",") if methods else []
-    import_modules(imports, words)
+    import_modules(imports, [*words, *metrics])
     names = method_words(words)
     if source is not None:
         results = stored_results(source, data or [], names, folds)

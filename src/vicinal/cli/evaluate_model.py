@@ -54,7 +54,7 @@ def evaluate_model(
     from vicinal.metrics import MetricAccumulator, metric_info, metrics_table
     from vicinal.metrics.catalogue import check_conventions
 
-    import_modules(imports)
+    import_modules(imports, metrics.split(","))
     rules = check_conventions(conventions)
     asked = [metric_info(name).name for name in metrics.split(",")] if metrics else None
     running: MetricAccumulator | None = None

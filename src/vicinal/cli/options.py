@@ -161,10 +161,13 @@ def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-def import_modules(modules: Sequence[str] | None, methods: Sequence[str] = ()) -> None:
-    """Import modules; the current folder is searched last, so that it hides no other module."""
+def import_modules(modules: Sequence[str] | None, names: Sequence[str] = ()) -> None:
+    """Import modules, and let `names` be found as ``module:variable`` in the current folder.
+
+    The folder is searched last, so that it hides no other module.
+    """
     here = str(Path.cwd())
-    if (modules or any(":" in method for method in methods)) and here not in sys.path:
+    if (modules or any(":" in name for name in names)) and here not in sys.path:
         sys.path.append(here)
     for module in modules or ():
         try:

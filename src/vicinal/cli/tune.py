@@ -100,7 +100,7 @@ def tune_settings(
 
     _check_files(values, save)
     names = methods.split(",")
-    import_modules(imports, names)
+    import_modules(imports, [*names, metric, *metrics.split(",")])
     names = method_words(names)
     if save is not None:
         check_saveable("--methods", names)
