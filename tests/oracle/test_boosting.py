@@ -133,9 +133,7 @@ def test_several_divisions_are_averaged(monkeypatch):
     single, original = [], mixture.row_folds
     monkeypatch.setattr(mixture, "REPEATED_CELLS", 1)
     for repeat in range(3):
-        monkeypatch.setattr(
-            mixture, "row_folds", lambda r, s, _, n, at=repeat: original(r, s, at, n)
-        )
+        monkeypatch.setattr(mixture, "row_folds", lambda r, s, _, at=repeat: original(r, s, at))
         single.append(mixture.fit_boosting(X, y, row_of, 0))
     held_out = np.mean([each.held_out for each in single], axis=0)
     np.testing.assert_allclose(whole.held_out, held_out, rtol=1e-12, atol=1e-12)

@@ -82,13 +82,13 @@ class CellPlan:
 
     @classmethod
     def of(cls, Y: Csr) -> Self:
-        """Return more candidates where rows have more labels.
+        """Return more candidates than rows have labels.
 
         More than these would find further labels, but the mixture would learn less of the best
         ones: predictions are worse.
         """
         per_row = Y.nnz / max(1, Y.shape[0])
-        usual = int(np.clip(6 + per_row, 10, 25))
+        usual = int(np.clip(per_row + max(6, per_row / 2), 10, 40))
         return cls(usual, usual, max(8, usual // 2), max(8, usual // 2), Y.shape[1] <= FEW_LABELS)
 
     def counts(self, below: int) -> Int:
