@@ -82,7 +82,8 @@ def test_estimates_of_runs():
 
 MEASURED_MODELS = [
     (0.25e6, 28.6, 1.51, 1.56, None),
-    (0.5e6, 44.2, 1.95, None, 1.88),
+    (0.5e6, 44.2, 1.95, 2.71, 1.88),
+    (1e6, 73.9, 2.47, 4.82, None),
     (1.78e6, 118.2, 3.16, 6.69, 5.97),
 ]
 """Processor seconds to fit, processor milliseconds per prediction, GB of memory, GB on disk."""
