@@ -198,6 +198,7 @@ struct QueryBatch {
     const std::int64_t nearest = (at - order.ranked.begin()) / blocks.rows_per_block;
     std::vector<std::int64_t> sorted(blocks.count);
     std::iota(sorted.begin(), sorted.end(), 0);
+    if (collection.metric == Metric::cosine) return sorted;
     std::stable_sort(sorted.begin(), sorted.end(), [&](std::int64_t a, std::int64_t b) {
       return std::abs(a - nearest) < std::abs(b - nearest);
     });
