@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <span>
@@ -194,7 +195,7 @@ class ImpactIndex {
     AlignedVector<std::int16_t> plus, minus;
     AlignedVector<float> cosines;  // of a group, or of the window
     std::vector<float> maxima, passing;
-    std::vector<std::int16_t> list_maxima;
+    std::vector<std::int16_t> list_maxima, largest;  // of classes of rows, of groups
     std::vector<std::int32_t> found;
     struct WeightedSpan {
       PostingSpan<std::uint16_t> span;
@@ -248,6 +249,7 @@ class ImpactIndex {
                   "columns for every group of rows");
     expect_stored(cells_.empty() || std::ssize(cells_) == n_cells,
                   "a cell for every row and column");
+    find_worst();
   }
 
   static void stored(auto& self, auto& archive) {
@@ -348,12 +350,11 @@ class ImpactIndex {
     scratch.all_sums.resize(groups_.size() * Blocks::group);
     add_all_lists(plan, scratch.all_sums.data());
     bound_by_lists(0, blocks_.n_rows, scratch.all_sums.data(), collection, plan, query, scratch);
-    const double typical = least_in_lists(
-        plan,
-        threshold(collection.metric, plan, query, plan.shortlist.bound(), groups_.size() * 3 / 4),
-        groups_.size() * 3 / 4);
-    if (typical >= 1.0) {
-      scan_groups(0, blocks_.n_rows, scratch.all_sums.data(), collection, plan, query, scratch);
+    const Group& typical = groups_[groups_.size() * 3 / 4];
+    const float least = threshold(collection.metric, plan, query, plan.shortlist.bound(), typical);
+    if (least_in_lists(plan, least, typical) >= 1.0) {
+      scan_groups(0, blocks_.n_rows, scratch.all_sums.data(), collection, plan, query, scratch,
+                  scratch.largest);
       plan.done = true;
     }
     std::fill(scratch.all_sums.begin(), scratch.all_sums.end(), std::int16_t{0});
@@ -390,51 +391,14 @@ class ImpactIndex {
     plan.shortlist.compare(collection, query, *scratch.scattered);
     if (collection.metric == Metric::euclidean) return true;
     if (!query.best.full()) return false;
-    for (std::size_t group = 0; group < groups_.size(); ++group)
-      if (!(least_similarity(collection.metric, plan, query, query.best.worst_key(), group) > 0.0))
-        return false;
-    return true;
+    const auto is_certain = [&](const Group& group) {
+      return least_similarity(collection.metric, plan, query, query.best.worst_key(), group) > 0.0;
+    };
+    return std::all_of(worst_.begin(), worst_.end(), is_certain) ||
+           std::all_of(groups_.begin(), groups_.end(), is_certain);
   }
 
  private:
-  // Shortlist rows of `size` positions from `begin` on, given the sums of their lists.
-  template <class Value>
-  void scan_groups(std::int64_t begin, std::int64_t size, const std::int16_t* sums,
-                   const Collection<Value>& collection, Plan& plan, QueryState& query,
-                   Scratch& scratch) const {
-    scratch.cosines.resize(std::max<std::size_t>(scratch.cosines.size(), Blocks::group));
-    float* const cosines = scratch.cosines.data();
-    for (std::int64_t first = 0; first < size; first += Blocks::group) {
-      if (scratch.window.contains(first)) continue;
-      const std::size_t group = (begin + first) / Blocks::group;
-      const float least = threshold(collection.metric, plan, query, plan.shortlist.bound(), group);
-      const double in_lists = least_in_lists(plan, least, group);
-      if (in_lists >= 1.0) {  // a row without lists cannot be near
-        const std::size_t count =
-            kernels_.reach(sums + first, static_cast<std::int16_t>(std::min(in_lists, 32767.0)),
-                           scratch.found.data());
-        if (count == 0) continue;
-        if (!cells_.empty() && static_cast<std::int64_t>(count) <= few_rows) {
-          cosines_of_rows(group, {scratch.found.data(), count}, sums + first, plan, cosines);
-          list_found(group, cosines, count, least, collection, plan, query, scratch);
-          continue;
-        }
-      }
-      compute(group, sums + first, plan, scratch, cosines);
-      shortlist_rows(group, cosines, least, collection, plan, query, scratch);
-    }
-  }
-
-  // Without what columns can give, a row of the group needs at least this sum.
-  double least_in_lists(const Plan& plan, float least, std::size_t group) const {
-    return (least - most_in_columns(plan, group)) * plan.scale.unit - 1.0;
-  }
-
-  // Whether no feature can make a row less similar, and only directions matter.
-  bool is_never_negative(Metric metric, const Plan& plan) const {
-    return metric == Metric::cosine && !is_signed_ && !has_negative_lists_ && !plan.has_negative;
-  }
-
   // What determines the error of a group's sums.
   struct Group {
     double error = 0.0;                                                // largest D_i
@@ -444,9 +408,59 @@ class ImpactIndex {
     std::int64_t longest_row = 0;
   };
 
+  // Shortlist rows of `size` positions from `begin` on, given the sums of their lists, and where
+  // they are known the largest sums of groups.
+  template <class Value>
+  void scan_groups(std::int64_t begin, std::int64_t size, const std::int16_t* sums,
+                   const Collection<Value>& collection, Plan& plan, QueryState& query,
+                   Scratch& scratch, std::span<const std::int16_t> largest = {}) const {
+    scratch.cosines.resize(std::max<std::size_t>(scratch.cosines.size(), Blocks::group));
+    float* const cosines = scratch.cosines.data();
+    double least_of_any = 0.0;
+    for (std::int64_t first = 0; first < size; first += Blocks::group) {
+      if (scratch.window.contains(first)) continue;
+      const std::size_t number = (begin + first) / Blocks::group;
+      const Group& group = groups_[number];
+      if (!largest.empty()) {
+        if (number % together == 0) {
+          const Group& any = worst_[number / together];
+          least_of_any = least_in_lists(
+              plan, threshold(collection.metric, plan, query, plan.shortlist.bound(), any), any);
+        }
+        if (least_of_any >= 1.0 && largest[number] < least_of_any) continue;
+      }
+      const float least = threshold(collection.metric, plan, query, plan.shortlist.bound(), group);
+      const double in_lists = least_in_lists(plan, least, group);
+      if (in_lists >= 1.0) {  // a row without lists cannot be near
+        const std::size_t count =
+            kernels_.reach(sums + first, static_cast<std::int16_t>(std::min(in_lists, 32767.0)),
+                           scratch.found.data());
+        if (count == 0) continue;
+        if (!cells_.empty() && static_cast<std::int64_t>(count) <= few_rows) {
+          cosines_of_rows(number, {scratch.found.data(), count}, sums + first, plan, cosines);
+          list_found(number, cosines, count, least, collection, plan, query, scratch);
+          continue;
+        }
+      }
+      compute(number, sums + first, plan, scratch, cosines);
+      shortlist_rows(number, cosines, least, collection, plan, query, scratch);
+    }
+  }
+
+  // Without what columns can give, a row of the group needs at least this sum.
+  double least_in_lists(const Plan& plan, float least, const Group& group) const {
+    return (least - most_in_columns(plan, group)) * plan.scale.unit - 1.0;
+  }
+
+  // Whether no feature can make a row less similar, and only directions matter.
+  bool is_never_negative(Metric metric, const Plan& plan) const {
+    return metric == Metric::cosine && !is_signed_ && !has_negative_lists_ && !plan.has_negative;
+  }
+
   static constexpr double largest_weight = 63.0;
   static constexpr double largest_unit = 1e30;        // of W, so that 1 / W is not zero in float32
   static constexpr double most_in_lists_only = 0.45;  // |q_C| of queries that lists may decide
+  static constexpr std::size_t together = 8;          // groups that are passed over together
   static constexpr std::int64_t few_rows = 24;        // cost less one by one than their whole group
   static constexpr std::int64_t block_bytes = 3 << 17;  // of bitmaps: they stay in a core's cache
 
@@ -545,6 +559,20 @@ class ImpactIndex {
     if (postings_.n_columns > 0) has_bytes_ ? scale_bytes(rows) : fit_bitmaps(rows);
     for (std::int64_t position = 0; position < blocks_.n_rows; ++position) fill_row(rows, position);
     postings_.finish();
+    find_worst();
+  }
+
+  void find_worst() {
+    worst_.resize((groups_.size() + together - 1) / together);
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      Group& worst = worst_[i / together];
+      worst.error = std::max(worst.error, groups_[i].error);
+      worst.column_norm = std::max(worst.column_norm, groups_[i].column_norm);
+      worst.scale = std::max(worst.scale, groups_[i].scale);
+      worst.low = std::min(worst.low, groups_[i].low);
+      worst.high = std::max(worst.high, groups_[i].high);
+      worst.longest_row = std::max(worst.longest_row, groups_[i].longest_row);
+    }
   }
 
   // s_i and a_j of bitmaps: what fits best.
@@ -753,14 +781,12 @@ class ImpactIndex {
   }
 
   // No row of the group gets more than this from its columns.
-  double most_in_columns(const Plan& plan, std::size_t group) const {
-    return (plan.column_norm + plan.weight_error) * groups_[group].column_norm * (1.0 + 1e-6) +
-           1e-5;
+  double most_in_columns(const Plan& plan, const Group& group) const {
+    return (plan.column_norm + plan.weight_error) * group.column_norm * (1.0 + 1e-6) + 1e-5;
   }
 
-  double error_of(const Plan& plan, const QueryState& query, std::size_t group) const {
-    return column_error(plan, groups_[group].error, groups_[group].column_norm,
-                        groups_[group].scale) +
+  double error_of(const Plan& plan, const QueryState& query, const Group& group) const {
+    return column_error(plan, group.error, group.column_norm, group.scale) +
            other_error(plan, query, group);
   }
 
@@ -775,22 +801,22 @@ class ImpactIndex {
   }
 
   // What does not depend on a row's columns.
-  double other_error(const Plan& plan, const QueryState& query, std::size_t group) const {
-    return list_error_ + impact_error(std::ssize(plan.lists), query.row.size(),
-                                      groups_[group].longest_row, plan.scale.unit);
+  double other_error(const Plan& plan, const QueryState& query, const Group& group) const {
+    return list_error_ + impact_error(std::ssize(plan.lists), query.row.size(), group.longest_row,
+                                      plan.scale.unit);
   }
 
   // The smallest computed cosine with which a row of the group could have a key of at most `bound`.
   double least_similarity(Metric metric, const Plan& plan, const QueryState& query, double bound,
-                          std::size_t group) const {
-    return least_cosine(metric, bound, query.norm, groups_[group].low, groups_[group].high,
-                        query.row.size() + groups_[group].longest_row) -
+                          const Group& group) const {
+    return least_cosine(metric, bound, query.norm, group.low, group.high,
+                        query.row.size() + group.longest_row) -
            error_of(plan, query, group);
   }
 
   // The same as a float that is not larger. Except for distances, only positive sums are examined.
   float threshold(Metric metric, const Plan& plan, const QueryState& query, double bound,
-                  std::size_t group) const {
+                  const Group& group) const {
     const double least =
         std::clamp(least_similarity(metric, plan, query, bound, group), -1e30, 2.0);
     const auto below =
@@ -816,18 +842,35 @@ class ImpactIndex {
                       Scratch& scratch) const {
     const auto k = static_cast<std::int64_t>(query.best.capacity());
     if (k > size / 4) return;
-    const std::int16_t least =
-        std::max<std::int16_t>(threshold_estimate(sums, size, k + 1, scratch.list_maxima), 1);
+    const std::int16_t least = std::max<std::int16_t>(list_estimate(sums, size, k + 1, scratch), 1);
     double error = 0.0;
     std::int64_t count = 0;
     for (std::int64_t first = 0; first < size && count < k; first += Blocks::group) {
+      if (scratch.largest[first / Blocks::group] < least) continue;
       const std::size_t found = kernels_.reach(sums + first, least, scratch.found.data());
       for (std::size_t i = 0; i < found; ++i)
         count += collection.admits(query, ranked_[begin + first + scratch.found[i]]);
-      if (found > 0)
-        error = std::max(error, other_error(plan, query, (begin + first) / Blocks::group));
+      const Group& group = groups_[(begin + first) / Blocks::group];
+      error = std::max(error, other_error(plan, query, group));
     }
     if (count >= k) plan.shortlist.tighten(error - least / plan.scale.unit);
+  }
+
+  // Find the largest sum of each group, and an estimate of the k-th largest of all: the rows are
+  // divided into classes, and this is the k-th largest of their maxima.
+  std::int16_t list_estimate(const std::int16_t* sums, std::int64_t size, std::int64_t k,
+                             Scratch& scratch) const {
+    const std::int64_t n_groups = (size + Blocks::group - 1) / Blocks::group;
+    const std::int64_t n_parts = std::clamp<std::int64_t>(4 * k / largest_lanes, 4, n_groups);
+    scratch.largest.resize(n_groups);
+    scratch.list_maxima.assign(n_parts * largest_lanes, std::numeric_limits<std::int16_t>::min());
+    for (std::int64_t group = 0; group < n_groups; ++group)
+      scratch.largest[group] =
+          kernels_.largest(sums + group * Blocks::group,
+                           scratch.list_maxima.data() + group % n_parts * largest_lanes);
+    const auto kth = scratch.list_maxima.begin() + std::min(k, n_parts * largest_lanes) - 1;
+    std::nth_element(scratch.list_maxima.begin(), kth, scratch.list_maxima.end(), std::greater<>());
+    return *kth;
   }
 
   // Shortlist the rows of a window with large cosines first, so that few other rows pass.
@@ -853,7 +896,7 @@ class ImpactIndex {
         float* const at = cosines + (first - window.begin);
         const std::size_t group = (blocks_.begin(block) + first) / Blocks::group;
         const float least =
-            threshold(collection.metric, plan, query, plan.shortlist.bound(), group);
+            threshold(collection.metric, plan, query, plan.shortlist.bound(), groups_[group]);
         const std::size_t count =
             shortlist_rows(group, at, is_first ? std::max(estimate, least) : least, collection,
                            plan, query, scratch);
@@ -883,7 +926,7 @@ class ImpactIndex {
                   Scratch& scratch) const {
     if (count == 0) return;
     const auto begin = static_cast<std::int64_t>(group) * Blocks::group;
-    const double others = other_error(plan, query, group);
+    const double others = other_error(plan, query, groups_[group]);
     const std::int64_t n_terms = query.row.size() + groups_[group].longest_row;
     for (std::size_t i = 0; i < count; ++i) {
       const std::int64_t position = begin + scratch.found[i];
@@ -911,6 +954,7 @@ class ImpactIndex {
   const RowOrder* order_;
   ImpactKernels kernels_;
   Array<Group> groups_;
+  std::vector<Group> worst_;  // of each `together` groups: larger errors and a wider range of norms
   Array<std::int32_t> ranked_;  // by position: the row
   AlignedArray<float> scales_;  // by position: s_i
   Array<float> errors_;         // by position: D_i

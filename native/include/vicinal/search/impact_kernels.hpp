@@ -177,7 +177,11 @@ struct ImpactKernels {
   std::size_t (*find)(const float* cosines, float least, std::int32_t* out);
   // Write those of 512 rows whose accumulator reaches `least` and return their number.
   std::size_t (*reach)(const std::int16_t* sums, std::int16_t least, std::int32_t* out);
+  // Return the largest of 512 accumulators; raise lanes[i] to the largest of i, i + 32, ...
+  std::int16_t (*largest)(const std::int16_t* sums, std::int16_t* lanes);
 };
+
+inline constexpr std::int64_t largest_lanes = 32;
 
 namespace plane_detail {
 
@@ -280,6 +284,15 @@ inline void add_cells(std::span<const WeightedColumn> columns, std::int16_t shar
 }
 
 inline void cosines(const GroupSums& sums, float* out) { plane_detail::cosines(sums, out); }
+
+inline std::int16_t largest(const std::int16_t* sums, std::int16_t* lanes) {
+  std::array<std::int16_t, largest_lanes> own;
+  std::copy_n(sums, largest_lanes, own.begin());
+  for (std::int64_t i = largest_lanes; i < Blocks::group; ++i)
+    own[i % largest_lanes] = std::max(own[i % largest_lanes], sums[i]);
+  for (std::int64_t i = 0; i < largest_lanes; ++i) lanes[i] = std::max(lanes[i], own[i]);
+  return *std::max_element(own.begin(), own.end());
+}
 
 inline std::size_t find(const float* cosines, float least, std::int32_t* out) {
   std::size_t count = 0;
@@ -414,6 +427,14 @@ VICINAL_AVX2 inline std::size_t find(const float* cosines, float least, std::int
   return count;
 }
 
+// minpos finds the least of eight numbers without a sign.
+VICINAL_AVX2 inline std::int16_t largest_of(__m256i numbers) {
+  const __m128i eight =
+      _mm_max_epi16(_mm256_castsi256_si128(numbers), _mm256_extracti128_si256(numbers, 1));
+  const __m128i turned = _mm_sub_epi16(_mm_set1_epi16(32767), eight);
+  return static_cast<std::int16_t>(32767 - _mm_extract_epi16(_mm_minpos_epu16(turned), 0));
+}
+
 VICINAL_AVX2 inline std::size_t reach(const std::int16_t* sums, std::int16_t least,
                                       std::int32_t* out) {
   std::size_t count = 0;
@@ -426,6 +447,21 @@ VICINAL_AVX2 inline std::size_t reach(const std::int16_t* sums, std::int16_t lea
       out[count++] = i + std::countr_zero(pass) / 2;
   }
   return count;
+}
+
+VICINAL_AVX2 inline std::int16_t largest(const std::int16_t* sums, std::int16_t* lanes) {
+  const auto load = [&](std::int64_t at) VICINAL_AVX2 {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums + at));
+  };
+  __m256i low = load(0), high = load(16);
+  for (std::int64_t i = largest_lanes; i < Blocks::group; i += largest_lanes) {
+    low = _mm256_max_epi16(low, load(i));
+    high = _mm256_max_epi16(high, load(i + 16));
+  }
+  auto* const out = reinterpret_cast<__m256i*>(lanes);
+  _mm256_storeu_si256(out, _mm256_max_epi16(low, _mm256_loadu_si256(out)));
+  _mm256_storeu_si256(out + 1, _mm256_max_epi16(high, _mm256_loadu_si256(out + 1)));
+  return largest_of(_mm256_max_epi16(low, high));
 }
 
 }  // namespace avx2
@@ -585,17 +621,29 @@ VICINAL_AVX512 inline std::size_t reach(const std::int16_t* sums, std::int16_t l
   return count;
 }
 
+VICINAL_AVX512 inline std::int16_t largest(const std::int16_t* sums, std::int16_t* lanes) {
+  __m512i own = _mm512_loadu_si512(sums);
+  for (std::int64_t i = largest_lanes; i < Blocks::group; i += largest_lanes)
+    own = _mm512_max_epi16(own, _mm512_loadu_si512(sums + i));
+  _mm512_storeu_si512(lanes, _mm512_max_epi16(own, _mm512_loadu_si512(lanes)));
+  return avx2::largest_of(_mm256_max_epi16(_mm512_maskz_extracti64x4_epi64(0xF, own, 0),
+                                           _mm512_maskz_extracti64x4_epi64(0xF, own, 1)));
+}
+
 }  // namespace avx512
 #endif
 
 inline ImpactKernels impact_kernels([[maybe_unused]] Simd level) {
 #if VICINAL_X86
   if (level == Simd::avx512)
-    return {avx512::add_planes, avx512::add_cells, avx512::cosines, avx512::find, avx512::reach};
+    return {avx512::add_planes, avx512::add_cells, avx512::cosines,
+            avx512::find,       avx512::reach,     avx512::largest};
   if (level == Simd::avx2)
-    return {avx2::add_planes, avx2::add_cells, avx2::cosines, avx2::find, avx2::reach};
+    return {avx2::add_planes, avx2::add_cells, avx2::cosines,
+            avx2::find,       avx2::reach,     avx2::largest};
 #endif
-  return {plain::add_planes, plain::add_cells, plain::cosines, plain::find, plain::reach};
+  return {plain::add_planes, plain::add_cells, plain::cosines,
+          plain::find,       plain::reach,     plain::largest};
 }
 
 }  // namespace vicinal

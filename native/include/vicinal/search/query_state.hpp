@@ -178,7 +178,7 @@ class ScatteredQuery {
   static constexpr std::size_t rows_at_once = 4;
 
   // With more features the array would no longer fit the cache.
-  static constexpr std::int64_t most_features = 1 << 16;
+  static constexpr std::int64_t most_features = 1 << 17;
 
   void load(const SparseRow<double>& query, std::int64_t n_features) {
     if (values_.size() < static_cast<std::size_t>(n_features)) values_.resize(n_features, 0.0);
