@@ -168,9 +168,9 @@ class ImpactIndex {
     struct Term {
       const Postings::Place* place;
       std::int16_t weight;
-      std::int64_t next = 0;  // entry of a rare list with which the next block begins
+      std::int64_t end = 0;  // of the entries of a rare list in the next block
     };
-    std::int64_t next_block = 0;  // for which `next` holds
+    std::int64_t next_block = -1;  // for which `end` holds
     bool usable;
     ImpactScale scale;
     double column_norm = 0.0;   // |q_C|
@@ -184,6 +184,7 @@ class ImpactIndex {
     std::vector<WeightedColumn> plus = {}, minus = {};
     std::int16_t share = 0;  // what products of bytes are multiplied by, in units of 2^-15
     PlaneSum plus_bits = {}, minus_bits = {};  // the same as bitmaps, where columns are
+    bool has_bound = false;                    // from rows that are likely to be near
     bool done = false;                         // all rows have been searched
     Shortlist shortlist = {};
   };
@@ -214,6 +215,10 @@ class ImpactIndex {
   };
 
   const Blocks& blocks() const { return blocks_; }
+  // With cosines, the last rows have most in columns.
+  std::int64_t first_block(Metric metric, double norm) const {
+    return metric == Metric::cosine ? blocks_.count - 1 : nearest_block(*order_, blocks_, norm);
+  }
   std::size_t bytes() const {
     return postings_.bytes() + bitmaps_.owned_bytes() + peaks_.owned_bytes() +
            factors_.owned_bytes() + ranked_.owned_bytes() + groups_.owned_bytes() +
@@ -343,6 +348,7 @@ class ImpactIndex {
   void begin_query(const Collection<Value>& collection, Plan& plan, QueryState& query,
                    Scratch& scratch) const {
     plan.shortlist.reset(query);
+    plan.has_bound = plan.shortlist.bound() != std::numeric_limits<double>::infinity();
     scratch.window = EstimateWindow();  // that of another query's last block
     if (groups_.empty() || plan.lists.empty() || plan.column_norm > most_in_lists_only ||
         !is_never_negative(collection.metric, plan))
@@ -360,19 +366,20 @@ class ImpactIndex {
     std::fill(scratch.all_sums.begin(), scratch.all_sums.end(), std::int16_t{0});
   }
 
-  // Add the lists; if there is no bound yet, find one from the rows most likely to be near.
+  // Add the lists. In its first block, a query finds a bound from the rows most likely to be near.
   template <class Value>
   void begin_block(std::int64_t block, const Collection<Value>& collection, Plan& plan,
                    QueryState& query, Scratch& scratch) const {
     scratch.window = EstimateWindow();
     if (plan.done) return;
     add_lists(block, plan, scratch, scratch.sums.data());
-    if (plan.shortlist.bound() != std::numeric_limits<double>::infinity()) return;
-    if (plan.plus.empty() && is_never_negative(collection.metric, plan))
+    if (plan.has_bound) return;
+    plan.has_bound = true;
+    if (!plan.plus.empty() || !is_never_negative(collection.metric, plan))
+      search_window(block, collection, plan, query, scratch);
+    else
       bound_by_lists(blocks_.begin(block), blocks_.size(block), scratch.sums.data(), collection,
                      plan, query, scratch);
-    if (plan.shortlist.bound() == std::numeric_limits<double>::infinity())
-      search_window(block, collection, plan, query, scratch);
   }
 
   template <class Value>
@@ -457,7 +464,7 @@ class ImpactIndex {
     return metric == Metric::cosine && !is_signed_ && !has_negative_lists_ && !plan.has_negative;
   }
 
-  static constexpr double largest_weight = 63.0;
+  static constexpr double largest_weight = 255.0;     // of a bitmap
   static constexpr double largest_unit = 1e30;        // of W, so that 1 / W is not zero in float32
   static constexpr double most_in_lists_only = 0.45;  // |q_C| of queries that lists may decide
   static constexpr std::size_t together = 8;          // groups that are passed over together
@@ -670,17 +677,15 @@ class ImpactIndex {
 
   // Add the lists of a block to the sums of its rows.
   void add_lists(std::int64_t block, Plan& plan, Scratch& scratch, std::int16_t* sums) const {
-    const std::int64_t begin = blocks_.begin(block), end = begin + blocks_.size(block);
-    const bool follows = plan.next_block == block;
+    const std::int64_t begin = blocks_.begin(block), size = blocks_.size(block);
     scratch.spans.clear();
-    for (auto& [place, weight, next] : plan.lists) {
+    for (auto& [place, weight, end] : plan.lists) {
       if (place->is_rare()) {
         const auto span = postings_.rare(*place);
-        std::int64_t i =
-            follows ? next : std::lower_bound(span.ids, span.ids + span.size, begin) - span.ids;
-        for (; i < span.size && span.ids[i] < end; ++i)
-          sums[span.ids[i] - begin] += list_impact(span.weights[i], weight);
-        next = i;
+        if (plan.next_block != block)
+          end = std::lower_bound(span.ids, span.ids + span.size, begin + size) - span.ids;
+        for (; end > 0 && span.ids[end - 1] >= begin; --end)
+          sums[span.ids[end - 1] - begin] += list_impact(span.weights[end - 1], weight);
       } else {
         const auto span = postings_.common(*place, block);
         if (span.size == 0) continue;
@@ -689,7 +694,7 @@ class ImpactIndex {
         prefetch(span.weights);
       }
     }
-    plan.next_block = block + 1;
+    plan.next_block = block - 1;
     for (const auto [span, weight] : scratch.spans)  // copied: a write to a sum cannot change them
       for (std::int64_t i = 0; i < span.size; ++i)
         sums[span.ids[i]] += list_impact(span.weights[i], weight);
@@ -706,7 +711,7 @@ class ImpactIndex {
     }
     for (std::int64_t block = 0; block < blocks_.count; ++block) {
       std::int16_t* const first = sums + blocks_.begin(block);
-      for (const auto [place, weight, next] : plan.lists) {
+      for (const auto [place, weight, end] : plan.lists) {
         if (place->is_rare()) continue;
         const auto span = postings_.common(*place, block);
         for (std::int64_t i = 0; i < span.size; ++i)
