@@ -17,8 +17,15 @@ import numpy as np
 
 from vicinal import Blend, InstanceKNN, datasets
 from vicinal._core.arrays import Csr, Int
+from vicinal._core.labels import indicator_of
 from vicinal.datasets.catalogue import entry
-from vicinal.datasets.catalogue.corpora import Corpus, TextRecipe, indicator
+from vicinal.datasets.catalogue.corpora import (
+    Corpus,
+    read_debtags,
+    read_eurlex,
+    read_reuters,
+    read_yso,
+)
 from vicinal.datasets.catalogue.download import finder
 from vicinal.datasets.data_files import DEFAULT_MAX_BYTES
 from vicinal.decision import MetricThreshold, NeverEmpty
@@ -28,6 +35,12 @@ from vicinal.preprocess import TextVectorizer, TfIdf
 from vicinal.results import Result, ResultStore, provenance
 
 STORED = Path(__file__).with_name("quality_results") / "text.jsonl"
+ADAPTERS = {
+    "debtags-text": read_debtags,
+    "eurlex57k": read_eurlex,
+    "reuters21578": read_reuters,
+    "yso-finna-en": read_yso,
+}
 NAMES = ("reuters21578", "debtags", "eurlex57k", "yso-finna-en")
 N_ROWS, N_TEST = 6000, 2000
 MORE_ROWS = {"yso-finna-en": 30_000}
@@ -72,7 +85,7 @@ class Texts:
         self.train = rng.permutation(train)[: MORE_ROWS.get(name, N_ROWS)]
         self.test = rng.permutation(test)[:N_TEST]
         self._texts = corpus.texts
-        self._Y = indicator(corpus.labels, len(corpus.label_names))
+        self._Y = indicator_of(corpus.labels, range(len(corpus.label_names)))
 
     def of(self, rows: Int) -> tuple[list[str], Csr]:
         """Return some texts and their labels."""
@@ -81,10 +94,7 @@ class Texts:
 
 def _corpus(name: str) -> Corpus:
     """Read the texts of a data set."""
-    one = entry(name)
-    if not isinstance(one.recipe, TextRecipe):
-        raise TypeError(f"{name} has no texts")
-    return one.recipe.adapter(finder(one), DEFAULT_MAX_BYTES)
+    return ADAPTERS[name](finder(entry(name)), DEFAULT_MAX_BYTES)
 
 
 def _debtags_split(corpus: Corpus) -> tuple[Int, Int]:

@@ -14,39 +14,47 @@ dates or random numbers. ``src/vicinal/datasets/debtags.md`` explains what is ke
 
 import argparse
 import hashlib
+import io
+import lzma
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from debian_index import Package, from_index, from_jsonl
+from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._core.arrays import Bool, Csr
-from vicinal.datasets.debtags import PATH, Contents, family, groups, pack
+from vicinal._core.arrays import Bool, Csr, Int
+from vicinal._core.labels import indicator_of
+from vicinal.datasets import Dataset
+from vicinal.datasets.debtags import PATH
 
 TOKEN_FLOOR = 2
 TAG_FLOOR = 5
 TEST_SHARE = 0.2
 
 
-def contents(packages: Iterable[Package]) -> Contents:
+def contents(packages: Iterable[Package]) -> Dataset:
     """Turn packages into matrices, names and a split."""
     rows = sorted(packages)
     tag_names, kept_tags = _frequent([set(row.tags) for row in rows], TAG_FLOOR)
     rows = [row for row, tags in zip(rows, kept_tags, strict=True) if tags]
-    kept_tags = [tags for tags in kept_tags if tags]
     words = [set(re.findall("[a-z0-9]+", row.text.lower())) for row in rows]
     token_names, kept_words = _frequent(words, TOKEN_FLOOR)
-    return Contents(
-        packages=tuple(row.name for row in rows),
-        tokens=token_names,
-        tags=tag_names,
-        X=_indicator(kept_words, token_names),
-        Y=_indicator(kept_tags, tag_names),
-        in_test=in_test([row.name for row in rows], kept_words),
+    names = tuple(row.name for row in rows)
+    held_out = in_test(names, kept_words)
+    return Dataset(
+        X=indicator_of(kept_words, token_names),
+        Y=indicator_of([tags for tags in kept_tags if tags], tag_names),
+        feature_names=token_names,
+        label_names=tag_names,
+        row_names=names,
+        train=np.flatnonzero(~held_out),
+        test=np.flatnonzero(held_out),
     )
 
 
@@ -54,6 +62,9 @@ def in_test(names: Sequence[str], words: Sequence[set[str]]) -> Bool:
     """Choose the test rows: whole groups, by the hash of the first name of each.
 
     A group contains packages that share a name family or a set of words, directly or indirectly.
+    Packages built from one source share most of their description: ``libfoo1``, ``libfoo-dev`` and
+    ``python3-foo`` have nearly the same words and tags. A split that separates them would leak test
+    rows into the training set.
     """
     keys = [(family(name), frozenset(bag)) for name, bag in zip(names, words, strict=True)]
     chosen = [_fraction(names[first]) < TEST_SHARE for first in groups(keys)]
@@ -72,13 +83,95 @@ def _frequent(sets: list[set[str]], floor: int) -> tuple[tuple[str, ...], list[s
     return tuple(sorted(kept)), [one & kept for one in sets]
 
 
-def _indicator(sets: list[set[str]], names: tuple[str, ...]) -> Csr:
-    """Return the 0/1 matrix of sets by names; column ids rise, so the order of words is lost."""
-    column = {name: index for index, name in enumerate(names)}
-    indices = [sorted(column[name] for name in one) for one in sets]
-    indptr = np.concatenate(([0], np.cumsum([len(one) for one in indices])))
-    flat = np.array([index for one in indices for index in one], dtype=np.int64)
-    return sparse.csr_array((np.ones(len(flat)), flat, indptr), shape=(len(sets), len(names)))
+def pack(data: Dataset) -> bytes:
+    """Return the bytes of the file; the same data set gives the same bytes."""
+    token_lengths, token_gaps = encode(sparse.csr_array(data.X))
+    tag_lengths, tag_gaps = encode(data.Y)
+    stream = io.BytesIO()
+    np.savez(
+        stream,
+        packages=_join(data.row_names or ()),
+        tokens=_join(data.feature_names),
+        tags=_join(data.label_names),
+        token_lengths=token_lengths.astype(np.int32),
+        token_gaps=token_gaps,
+        tag_lengths=tag_lengths.astype(np.int32),
+        tag_gaps=tag_gaps,
+        in_test=np.packbits(np.isin(np.arange(data.n_rows), cast("Int", data.test))),
+    )
+    return lzma.compress(stream.getvalue(), preset=9 | lzma.PRESET_EXTREME)
+
+
+def encode(indicator: Csr) -> tuple[Int, NDArray[np.uint8]]:
+    """Return the length of each column, and all gaps as bytes."""
+    columns = sparse.csc_array(indicator)
+    columns.sort_indices()
+    lengths = np.diff(columns.indptr).astype(np.int64)
+    rows = columns.indices.astype(np.int64)
+    gaps = np.diff(rows, prepend=-1)
+    first = columns.indptr[:-1][lengths > 0]
+    gaps[first] = rows[first] + 1
+    return lengths, _to_bytes(gaps)
+
+
+def _to_bytes(numbers: Int) -> NDArray[np.uint8]:
+    """Write each number in base 128, low digits first; the last byte of each is below 128."""
+    digits = np.ones(len(numbers), dtype=np.int64)
+    for bits in range(7, 63, 7):
+        digits += numbers >> bits > 0
+    start = np.cumsum(digits) - digits
+    stored = np.empty(int(digits.sum()), dtype=np.uint8)
+    for place in range(int(digits.max(initial=0))):
+        has = digits > place
+        digit = (numbers[has] >> (7 * place)) & 127
+        stored[start[has] + place] = digit | np.where(digits[has] > place + 1, 128, 0)
+    return stored
+
+
+def _join(names: Sequence[str]) -> NDArray[np.uint8]:
+    """Return the names as UTF-8 lines."""
+    return np.frombuffer("\n".join(names).encode(), dtype=np.uint8)
+
+
+_PREFIX = re.compile(
+    r"^(?:lib(?:ghc|rust|32|64|n32|x32)?-?|python3?-|ruby-|golang-(?:github-|gopkg-|go\.)?|node-|r-cran-"
+    r"|r-bioc-|php-|gir1\.2-|elpa-|fonts-|emacs-|vim-|xfonts-|lua-|perl6-|haskell-)(?=..)"
+)
+_SUFFIX = re.compile(
+    r"(?<=..)-(?:dev|doc|docs|dbg|dbgsym|data|common|bin|tools?|utils?|perl|java|ruby|python3?|lua"
+    r"|php|tcl|cil|ocaml|el|guile|examples?|tests?|headers|source|src|static|runtime|core|base|gui"
+    r"|cli|gtk|gtk[234]|qt|qt[456]|x11|nox|server|client|daemon|extras?|plugins?|modules?|all|full"
+    r"|light|demo|theme|i18n|locales?|l10n|dkms|prof|pic|ssl|gnutls|openssl|mpi|mpich|openmpi"
+    r"|java-doc|l10n-[a-z]+|help-[a-z-]+|(?:[a-z0-9]+-)?cross|multilib)$"
+)
+_VERSION = re.compile(r"(?<=[a-z+]{2})[-.]?\d[\d.+]*(?:-\d[\d.]*)*(?:[a-z]{1,3}\d*)?$")
+
+
+def family(package: str) -> str:
+    """Return a package name without language prefixes, role suffixes and versions."""
+    stem = _PREFIX.sub("", package.lower(), count=1)
+    while (shorter := _VERSION.sub("", _SUFFIX.sub("", stem))) != stem:
+        stem = shorter
+    return stem
+
+
+def groups(keys: Sequence[Iterable[Hashable]]) -> list[int]:
+    """Group rows that share a key, directly or through others: each gets its group's first row."""
+    parent = list(range(len(keys)))
+    seen: dict[Hashable, int] = {}
+    for row, own in enumerate(keys):
+        for key in own:
+            one, other = _root(parent, row), _root(parent, seen.setdefault(key, row))
+            parent[max(one, other)] = min(one, other)
+    return [_root(parent, row) for row in range(len(keys))]
+
+
+def _root(parent: list[int], row: int) -> int:
+    """Follow `parent` to the first row of the group, halving the path on the way."""
+    while parent[row] != row:
+        parent[row] = parent[parent[row]]
+        row = parent[row]
+    return row
 
 
 def main() -> None:
@@ -96,11 +189,11 @@ def main() -> None:
     built = contents(packages)
     packed = pack(built)
     given.output.write_bytes(packed)
-    n_test = int(built.in_test.sum())
+    facts = built.statistics()
     sys.stdout.write(
-        f"{given.output}: {len(packed)} bytes, {built.X.shape[0]} packages ({n_test} for test), "
-        f"{built.X.shape[1]} tokens ({built.X.nnz / built.X.shape[0]:.1f} a package), "
-        f"{built.Y.shape[1]} tags ({built.Y.nnz / built.Y.shape[0]:.3f} a package)\n"
+        f"{given.output}: {len(packed)} bytes, {built.n_rows} packages ({facts['test rows']} for "
+        f"test), {built.n_features} tokens ({facts['non-zeros per row']:.1f} a package), "
+        f"{built.n_labels} tags ({built.cardinality:.3f} a package)\n"
     )
 
 

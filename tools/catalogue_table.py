@@ -20,15 +20,16 @@ def table() -> str:
 
 def _row(entry: Entry) -> str:
     """Return the row of one data set."""
+    size = entry.size
     aliases = "".join(f", `{alias}`" for alias in entry.aliases)
     cells = (
         f"`{entry.name}`{aliases}",
         entry.folder,
-        str(entry.n_rows),
-        str(entry.n_features),
-        str(entry.n_labels),
-        f"{entry.cardinality:.3f}",
-        "–" if entry.split is None else f"{entry.split[0]} + {entry.split[1]}",
+        str(size.rows),
+        str(size.features),
+        str(size.labels),
+        f"{size.cardinality:.3f}",
+        "–" if size.split is None else f"{size.split[0]} + {size.split[1]}",
         entry.recipe.format,
         f"{entry.source}; {entry.licence}",
         "; ".join(entry.notes),

@@ -1,6 +1,6 @@
 """Labels in the forms that users pass: a dense or sparse indicator, or label names per row."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard, cast
 
@@ -173,7 +173,9 @@ def moved_columns(Y: Csr, columns: Int32, n_columns: int) -> Csr:
     return moved
 
 
-def indicator_of(rows: Iterable[Collection[str]], names: Sequence[str], name: str = "Y") -> Csr:
+def indicator_of(
+    rows: Iterable[Collection[Hashable]], names: Sequence[Hashable], name: str = "Y"
+) -> Csr:
     """Return the indicator of the label names of each row, columns in the order of `names`."""
     column_of = {label: column for column, label in enumerate(names)}
     indptr = [0]

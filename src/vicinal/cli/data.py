@@ -30,13 +30,13 @@ def list_data(json: JsonFlag = False) -> None:
 
 def _facts(listing: "Listing") -> dict[str, object]:
     """Return the columns of the list for one data set."""
-    entry = listing.entry
+    name, size = listing.entry.name, listing.entry.size
     return {
-        "name": entry.name,
-        "rows": entry.n_rows,
-        "features": entry.n_features,
-        "labels": entry.n_labels,
-        "split": None if entry.split is None else " + ".join(f"{n:,}" for n in entry.split),
+        "name": name,
+        "rows": size.rows,
+        "features": size.features,
+        "labels": size.labels,
+        "split": None if size.split is None else " + ".join(f"{n:,}" for n in size.split),
         "available locally": listing.at_hand,
     }
 

@@ -234,16 +234,16 @@ def describe(name: str) -> dict[str, Any]:
     >>> facts["rows"], facts["features"], facts["labels"], facts["train"], facts["test"]
     (593, 72, 6, 391, 202)
     """
-    one = entry(name)
-    train, test = one.split or (None, None)
+    one, size = entry(name), entry(name).size
+    train, test = size.split or (None, None)
     return {
         "name": one.name,
         "aliases": list(one.aliases),
-        "rows": one.n_rows,
-        "features": one.n_features,
-        "labels": one.n_labels,
-        "cardinality": one.cardinality,
-        "density": one.cardinality / one.n_labels,
+        "rows": size.rows,
+        "features": size.features,
+        "labels": size.labels,
+        "cardinality": size.cardinality,
+        "density": size.cardinality / size.labels,
         "train": train,
         "test": test,
         "format": one.recipe.format,

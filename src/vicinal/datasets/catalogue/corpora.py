@@ -1,7 +1,7 @@
 """Text collections with their own file layouts: one adapter each, and one recipe for all.
 
 An adapter turns files into a :class:`~vicinal.datasets.catalogue.corpora.Corpus` of texts
-and label sets; ``corpus.TextRecipe`` turns words into features.
+and label sets; the recipe turns words into features.
 """
 
 import html
@@ -11,7 +11,7 @@ import re
 import tarfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,9 +20,10 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from vicinal._core.arrays import Csr, Int
-from vicinal._core.checks import check_integer, check_option
+from vicinal._core.checks import check_option
+from vicinal._core.labels import indicator_of
 from vicinal._core.validation import canonical_csr
-from vicinal.datasets.catalogue.entry import Finder
+from vicinal.datasets.catalogue.entry import Finder, Recipe
 from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, open_data, open_text
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.texts import WEIGHTINGS, Words, bag_of_words
@@ -69,37 +70,29 @@ class Corpus(NamedTuple):
     test: Int | None = None
 
 
-@dataclass(frozen=True)
-class TextRecipe:
-    """A bag of words over what an adapter reads."""
+def texts(
+    files: tuple[str, ...],
+    kind: str,
+    adapter: Callable[[Finder, int], Corpus],
+    min_rows: int = 2,
+    token_pattern: str = r"(?u)\b\w\w+\b",
+) -> Recipe:
+    """Return a recipe for a bag of words over what an adapter reads."""
+    usual_rows = min_rows
 
-    files: tuple[str, ...]
-    format: str
-    adapter: Callable[[Finder, int], Corpus]
-    min_rows: int = 2
-    token_pattern: str = r"(?u)\b\w\w+\b"
-    options = ("weighting", "min_rows", "max_bytes")
-
-    def read(self, find: Finder, **options: Any) -> Dataset:
-        """Read the files and count the words."""
-        return self._read(find, **options)
-
-    def _read(
-        self,
+    def read(
         find: Finder,
         weighting: str = "binary",
-        min_rows: int | None = None,
+        min_rows: int = usual_rows,
         max_bytes: int = DEFAULT_MAX_BYTES,
     ) -> Dataset:
-        """Read with the options of :attr:`options`."""
-        floor = self.min_rows if min_rows is None else check_integer("min_rows", min_rows, low=1)
-        corpus = self.adapter(find, max_bytes)
+        corpus = adapter(find, max_bytes)
         X, words = fitted_words(
-            corpus.texts, corpus.train, weighting, floor, self.token_pattern, self.files[0]
+            corpus.texts, corpus.train, weighting, min_rows, token_pattern, files[0]
         )
         return Dataset(
             X=X,
-            Y=indicator(corpus.labels, len(corpus.label_names)),
+            Y=indicator_of(corpus.labels, range(len(corpus.label_names))),
             feature_names=words,
             label_names=corpus.label_names,
             row_names=corpus.row_names,
@@ -107,14 +100,7 @@ class TextRecipe:
             test=corpus.test,
         )
 
-
-def indicator(labels: Sequence[Sequence[int]], n_labels: int) -> Csr:
-    """Return the 0/1 matrix of label sets given as ids; a repeated id counts once."""
-    sets = [sorted(set(one)) for one in labels]
-    indptr = np.concatenate(([0], np.cumsum([len(one) for one in sets]))).astype(np.int32)
-    indices = np.array([label for one in sets for label in one], dtype=np.int32)
-    ones = np.ones(len(indices), dtype=np.int32)
-    return sparse.csr_array((ones, indices, indptr), shape=(len(sets), n_labels))
+    return Recipe(kind, files, read, ("weighting", "min_rows", "max_bytes"))
 
 
 def number(keys: Sequence[Sequence[str]]) -> tuple[list[list[int]], tuple[str, ...]]:

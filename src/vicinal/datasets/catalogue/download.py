@@ -4,11 +4,10 @@ import os
 import shutil
 import sys
 import zipfile
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-from vicinal._core.files import sha256_of
+from vicinal._core.files import replacing, sha256_of
 from vicinal.datasets.catalogue.entry import Entry, Finder
 from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, PACKED, bare_name
 from vicinal.errors import DataFormatError, DataNotFoundError, MissingExtraError
@@ -86,58 +85,38 @@ def _from_archive(entry: Entry, address: str, target: Path) -> None:
     _retrieve(address, packed, None)
     try:
         with zipfile.ZipFile(packed) as archive:
-            members = {Path(name).name: name for name in archive.namelist()}
+            members = {Path(member.filename).name: member for member in archive.infolist()}
             for file in entry.recipe.files:
                 if file not in members:
                     raise DataFormatError(address, f"an archive with {file}", str(list(members)))
-                _check_size(archive.getinfo(members[file]).file_size, address)
-                _extract(archive, members[file], target / file)
+                if members[file].file_size > DEFAULT_MAX_BYTES:  # which zipfile enforces
+                    expected = f"at most {DEFAULT_MAX_BYTES} bytes per file"
+                    raise DataFormatError(address, expected, str(members[file].file_size))
+                with (
+                    archive.open(members[file]) as source,
+                    replacing(target / file) as beside,
+                    beside.open("xb") as sink,
+                ):
+                    shutil.copyfileobj(source, sink)
+                record_checksum(target / file)
     except zipfile.BadZipFile:
         raise DataFormatError(address, "a zip archive", "something else") from None
     finally:
         packed.unlink()
 
 
-def _check_size(n_bytes: int, address: str) -> None:
-    """Raise if a member would unpack to more than the limit; zipfile enforces the stated size."""
-    if n_bytes > DEFAULT_MAX_BYTES:
-        raise DataFormatError(address, f"at most {DEFAULT_MAX_BYTES} bytes per file", str(n_bytes))
-
-
-def _extract(archive: zipfile.ZipFile, member: str, path: Path) -> None:
-    """Unpack one member next to `path`, rename it into place and store its checksum."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with archive.open(member) as source, partial.open("wb") as sink:
-            shutil.copyfileobj(source, sink)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-    record_checksum(path)
-
-
 def _retrieve(address: str, path: Path, checksum: str | None) -> None:
     """Download to a temporary file, check it, and move it to `path`."""
-    pooch = _pooch()
-    try:
-        pooch.retrieve(
-            address,
-            known_hash=None if checksum is None else f"sha256:{checksum}",
-            fname=path.name,
-            path=path.parent,
-        )
-    except ValueError as error:
-        expected = f"a file with SHA-256 {checksum}" if checksum else "an address of a file"
-        raise DataFormatError(address, expected, str(error)) from error
-
-
-def _pooch() -> Any:
-    """Import pooch late: only a download needs it."""
     try:
         import pooch
     except ImportError:
         raise MissingExtraError("pooch", "data") from None
-    return pooch
+    digest = None if checksum is None else f"sha256:{checksum}"
+    try:
+        pooch.retrieve(address, known_hash=digest, fname=path.name, path=path.parent)
+    except ValueError as error:
+        expected = f"a file with SHA-256 {checksum}" if checksum else "an address of a file"
+        raise DataFormatError(address, expected, str(error)) from error
 
 
 def data_folders() -> list[Path]:
@@ -166,23 +145,22 @@ def _system_cache(platform: str) -> Path:
 
 
 def finder(entry: Entry, check: bool = False) -> Finder:
-    """Return the function that finds the files of `entry` for its recipe."""
-    return partial(_locate, entry, check)
+    """Return the function that finds the files of `entry` for its recipe, or downloads them."""
+
+    def find(file: str) -> Path:
+        path = _on_disk(entry, file)
+        if path is None:
+            return _fetch(entry, file)
+        if check:
+            verify(path, entry.folder)
+        return path
+
+    return find
 
 
 def at_hand(entry: Entry) -> bool:
     """Tell whether every file of `entry` is on this machine."""
     return all(_on_disk(entry, file) is not None for file in entry.recipe.files)
-
-
-def _locate(entry: Entry, check: bool, file: str) -> Path:
-    """Find a file, downloading it if it is not on this machine."""
-    path = _on_disk(entry, file)
-    if path is None:
-        path = _fetch(entry, file)
-    elif check:
-        verify(path, entry.folder)
-    return path
 
 
 def _on_disk(entry: Entry, file: str) -> Path | None:

@@ -1,4 +1,4 @@
-"""The facts of every data set, one module per source. Each module defines ``ENTRIES``.
+"""The facts of every data set, by source.
 
 If there is also a file with all rows, its order may differ. The two files of the split are read,
 training rows first.
@@ -6,460 +6,303 @@ training rows first.
 Their checksums are unknown; that of the first download is stored next to the file.
 """
 
+from functools import partial
+from typing import Any
+
 from vicinal.datasets.catalogue.corpora import (
     DEBTAGS_FILES,
     EURLEX_FILES,
     MAKUPALAT_FILES,
     REUTERS_FILES,
     YSO_FILES,
-    TextRecipe,
     read_debtags,
     read_eurlex,
     read_makupalat,
     read_reuters,
     read_yso,
+    texts,
 )
 from vicinal.datasets.catalogue.entry import (
-    Embedded,
+    EMBEDDED,
     Entry,
-    Mat,
-    Meka,
-    Mulan,
-    SeveralLabels,
-    Xc,
-    XcSplit,
+    Extent,
+    Recipe,
+    mat,
+    meka,
+    mulan,
+    several_labels,
+    xc,
+    xc_split,
 )
 
 _SPLIT = "the split is the one shipped with BOOMER"
-_BOOMER_HINT = "no public address of these files is known"
-_IMAGE = Mulan(("image-train.arff.gz", "image-test.arff.gz"), "image.xml")
+_SEVERAL = "the rows of image with more than one label, as in Zhang 2007; no split"
+_image = mulan("image-train.arff.gz", "image-test.arff.gz", xml="image.xml")
+_ohsumed = mulan("ohsumed-train.arff.gz", "ohsumed-test.arff.gz", xml="ohsumed.xml")
+_k500 = mulan("reuters-k500-train.arff", "reuters-k500-test.arff", xml="reuters-k500.xml")
+_k500_xc = xc("reutersk500.xc.txt.gz", "reutersk500-labels.txt", "reutersk500-features.txt")
+_chess = mulan("stackex-chess-train.arff.gz", "stackex-chess-test.arff", xml="stackex-chess.xml")
+_chess_xc = xc("stackex_chess.xc.txt.gz", "stackex_chess-labels.txt", "stackex_chess-features.txt")
+_boomer = partial(Entry, source="BOOMER", hint="no public address of these files is known")
+_as_xc = partial(_boomer, source="mldr.datasets", licence="LGPL-3")
 
 BOOMER = (
-    Entry(
-        name="image",
+    _boomer("image", Extent(2000, 294, 5, 1.236, (1501, 499)), _image, notes=(_SPLIT,)),
+    _boomer(
+        "image-filtered",
+        Extent(457, 294, 5, 2.033),
+        several_labels(_image),
         folder="image",
-        n_rows=2000,
-        n_features=294,
-        n_labels=5,
-        cardinality=1.236,
-        split=(1501, 499),
-        recipe=_IMAGE,
-        source="BOOMER",
-        notes=(_SPLIT,),
-        hint=_BOOMER_HINT,
+        notes=(_SEVERAL,),
     ),
-    Entry(
-        name="image-filtered",
-        folder="image",
-        n_rows=457,
-        n_features=294,
-        n_labels=5,
-        cardinality=2.033,
-        recipe=SeveralLabels(_IMAGE),
-        source="BOOMER",
-        notes=("the rows of image with more than one label, as in Zhang 2007; no split",),
-        hint=_BOOMER_HINT,
-    ),
-    Entry(
-        name="ohsumed",
-        folder="ohsumed",
-        n_rows=13929,
-        n_features=1002,
-        n_labels=23,
-        cardinality=1.663,
-        split=(9301, 4628),
-        recipe=Mulan(("ohsumed-train.arff.gz", "ohsumed-test.arff.gz"), "ohsumed.xml"),
-        source="BOOMER",
+    _boomer(
+        "ohsumed",
+        Extent(13929, 1002, 23, 1.663, (9301, 4628)),
+        _ohsumed,
         notes=(_SPLIT, "the labels come first; the XML file names them"),
-        hint=_BOOMER_HINT,
     ),
-    Entry(
-        name="reuters-k500",
-        folder="reuters-k500",
-        n_rows=6000,
-        n_features=500,
-        n_labels=103,
-        cardinality=1.462,
-        split=(4014, 1986),
-        recipe=Mulan(("reuters-k500-train.arff", "reuters-k500-test.arff"), "reuters-k500.xml"),
-        source="BOOMER",
-        notes=(_SPLIT,),
-        hint=_BOOMER_HINT,
-    ),
-    Entry(
-        name="reuters-k500-xc",
-        folder="reuters-k500",
-        n_rows=6000,
-        n_features=500,
-        n_labels=103,
-        cardinality=1.462,
-        recipe=Xc("reutersk500.xc.txt.gz", "reutersk500-labels.txt", "reutersk500-features.txt"),
-        source="mldr.datasets",
-        licence="LGPL-3",
-        hint=_BOOMER_HINT,
-    ),
-    Entry(
-        name="stackex-chess",
-        folder="stackex-chess",
-        n_rows=1675,
-        n_features=585,
-        n_labels=227,
-        cardinality=2.411,
-        split=(1107, 568),
-        recipe=Mulan(
-            ("stackex-chess-train.arff.gz", "stackex-chess-test.arff"), "stackex-chess.xml"
-        ),
-        source="BOOMER",
-        notes=(_SPLIT,),
-        hint=_BOOMER_HINT,
-    ),
-    Entry(
-        name="stackex-chess-xc",
-        folder="stackex-chess",
-        n_rows=1675,
-        n_features=585,
-        n_labels=227,
-        cardinality=2.411,
-        recipe=Xc(
-            "stackex_chess.xc.txt.gz", "stackex_chess-labels.txt", "stackex_chess-features.txt"
-        ),
-        source="mldr.datasets",
-        licence="LGPL-3",
-        hint=_BOOMER_HINT,
-    ),
+    _boomer("reuters-k500", Extent(6000, 500, 103, 1.462, (4014, 1986)), _k500, notes=(_SPLIT,)),
+    _as_xc("reuters-k500-xc", Extent(6000, 500, 103, 1.462), _k500_xc, folder="reuters-k500"),
+    _boomer("stackex-chess", Extent(1675, 585, 227, 2.411, (1107, 568)), _chess, notes=(_SPLIT,)),
+    _as_xc("stackex-chess-xc", Extent(1675, 585, 227, 2.411), _chess_xc, folder="stackex-chess"),
 )
 
 
-_MEKA = "https://github.com/Waikato/meka/raw/f9ffe23/src/main/data"
-_LEHNERES = "https://github.com/lehneres/edu.uni-tuebingen/raw/c3276a5/data"
-_TAIL = (
-    "https://github.com/ruchi-9/Handling-Tail-Labels-with-Data-Augmentation-and-Self-Training"
-    "/raw/HEAD/Datasets"
+_meka = partial(
+    Entry,
+    source="MEKA, from a copy in lehneres/edu.uni-tuebingen",
+    home="https://github.com/lehneres/edu.uni-tuebingen/raw/c3276a5/data",
+)
+_from_meka = partial(Entry, source="MEKA", licence="GPL-3")
+_tail = partial(
+    Entry,
+    source="ruchi-9/Handling-Tail-Labels-with-Data-Augmentation-and-Self-Training",
+    home="https://github.com/ruchi-9/Handling-Tail-Labels-with-Data-Augmentation-and-Self-Training"
+    "/raw/HEAD/Datasets",
 )
 
 MEKA = (
-    Entry(
-        name="enron-meka",
+    _from_meka(
+        "enron-meka",
+        Extent(1702, 1001, 53, 3.378),
+        meka("Enron-meka.arff.bz2"),
         folder="enron",
-        n_rows=1702,
-        n_features=1001,
-        n_labels=53,
-        cardinality=3.378,
-        recipe=Meka("Enron-meka.arff.bz2"),
-        source="MEKA",
-        licence="GPL-3",
         notes=("the rows of enron in the order of Mulan's full file; no split",),
         hint="MEKA publishes the file as src/main/data/Enron.arff.bz2: store it under this name",
     ),
-    Entry(
-        name="imdb",
-        folder="imdb",
-        n_rows=120919,
-        n_features=1001,
-        n_labels=28,
-        cardinality=2.000,
-        recipe=Meka("Imdb.arff.bz2"),
-        source="MEKA",
-        licence="GPL-3",
+    _from_meka(
+        "imdb",
+        Extent(120919, 1001, 28, 2.000),
+        meka("Imdb.arff.bz2"),
         aliases=("imdb-f",),
         notes=("no split is published; papers only state the sizes of one (72551 + 48368)",),
-        home=_MEKA,
+        home="https://github.com/Waikato/meka/raw/f9ffe23/src/main/data",
     ),
-    Entry(
-        name="slashdot",
-        folder="slashdot",
-        n_rows=3782,
-        n_features=1079,
-        n_labels=22,
-        cardinality=1.181,
-        recipe=Meka("SLASHDOT-F.arff"),
-        source="MEKA, from a copy in lehneres/edu.uni-tuebingen",
+    _meka(
+        "slashdot",
+        Extent(3782, 1079, 22, 1.181),
+        meka("SLASHDOT-F.arff"),
         aliases=("slashdot-f",),
-        home=_LEHNERES,
     ),
-    Entry(
-        name="slashdot-mat",
+    _tail(
+        "slashdot-mat",
+        Extent(3782, 1079, 22, 1.181, (2269, 1513)),
+        mat("slashdot.mat"),
         folder="slashdot",
-        n_rows=3782,
-        n_features=1079,
-        n_labels=22,
-        cardinality=1.181,
-        split=(2269, 1513),
-        recipe=Mat("slashdot.mat"),
-        source="ruchi-9/Handling-Tail-Labels-with-Data-Augmentation-and-Self-Training",
         notes=("another author's split; the order of the rows differs from slashdot",),
-        home=_TAIL,
     ),
-    Entry(
-        name="ohsumed-meka",
+    _meka(
+        "ohsumed-meka",
+        Extent(13929, 1002, 23, 1.663),
+        meka("OHSUMED-F.arff.gz"),
         folder="ohsumed",
-        n_rows=13929,
-        n_features=1002,
-        n_labels=23,
-        cardinality=1.663,
-        recipe=Meka("OHSUMED-F.arff.gz"),
-        source="MEKA, from a copy in lehneres/edu.uni-tuebingen",
         aliases=("ohsumed-f",),
-        home=_LEHNERES,
     ),
-    Entry(
-        name="ohsumed-mat",
+    _tail(
+        "ohsumed-mat",
+        Extent(13929, 1002, 23, 1.663, (6286, 7643)),
+        mat("ohsumed.mat"),
         folder="ohsumed",
-        n_rows=13929,
-        n_features=1002,
-        n_labels=23,
-        cardinality=1.663,
-        split=(6286, 7643),
-        recipe=Mat("ohsumed.mat"),
-        source="ruchi-9/Handling-Tail-Labels-with-Data-Augmentation-and-Self-Training",
         notes=("another author's split: the first 6286 rows of ohsumed-meka are for training",),
-        home=_TAIL,
     ),
 )
-
-
-_MLDR_HINT = "the files are conversions of mldr.datasets' .rda objects; no public address is known"
 
 
 def _mldr(
     name: str,
+    size: Extent,
     stem: str,
-    shape: tuple[int, int, int],
-    cardinality: float,
-    *,
+    *notes: str,
     packed: str = "gz",
     split: tuple[range, range] | None = None,
-    notes: tuple[str, ...] = (),
 ) -> Entry:
     features = f"{stem}-features.txt" + (".xz" if packed == "xz" else "")
-    train, test = split or (None, None)
-    n_rows, n_features, n_labels = shape
     return Entry(
-        name=name,
-        folder=name,
-        n_rows=n_rows,
-        n_features=n_features,
-        n_labels=n_labels,
-        cardinality=cardinality,
-        split=None if train is None or test is None else (len(train), len(test)),
-        recipe=Xc(f"{stem}.xc.txt.{packed}", f"{stem}-labels.txt", features, train, test),
+        name,
+        size,
+        xc(f"{stem}.xc.txt.{packed}", f"{stem}-labels.txt", features, split=split),
         source="mldr.datasets",
         licence="LGPL-3",
         notes=notes,
-        hint=_MLDR_HINT,
+        hint="the files are conversions of mldr.datasets' .rda objects; no public address is known",
     )
 
 
-def _corel16k(
-    number: str, shape: tuple[int, int, int], cardinality: float, train: range, test: range
-) -> Entry:
+def _corel16k(number: str, size: Extent, train: range, test: range) -> Entry:
     """Mark Mulan's test rows in the full file, and the rows before them as training rows."""
     note = f"test rows {test.start} to {test.stop - 1} are Mulan's test set; training rows "
     note += (
         "are all rows before it, which contain Mulan's training set and its harder test set "
         "(test3); where one ends and the other begins is unknown"
-        if test.stop == shape[0]
+        if test.stop == size.rows
         else "are the rows before it, presumably Mulan's; the rows after it, presumably test3, "
         "are in neither part"
     )
-    name = f"corel16k{number}"
-    return _mldr(name, name, shape, cardinality, split=(train, test), notes=(note,))
+    name, size = f"corel16k{number}", size._replace(split=(len(train), len(test)))
+    return _mldr(name, size, name, note, split=(train, test))
 
 
 def _rcv1(number: int, cardinality: float) -> Entry:
-    name = f"rcv1sub{number}"
+    name, size = f"rcv1sub{number}", Extent(6000, 47236, 101, cardinality)
     note = "Mulan publishes splits of 3000 + 3000; which rows they contain is unknown"
-    return _mldr(name, name, (6000, 47236, 101), cardinality, packed="xz", notes=(note,))
+    return _mldr(name, size, name, note, packed="xz")
 
 
-def _yahoo_full(topic: str, shape: tuple[int, int, int], cardinality: float) -> Entry:
-    name = f"yahoo-{topic}-full"
+def _yahoo_full(topic: str, *size: Any) -> Entry:
     note = f"all documents and all words of yahoo-{topic}, counts; no split"
-    return _mldr(name, f"yahoo_{topic}", shape, cardinality, packed="xz", notes=(note,))
+    return _mldr(f"yahoo-{topic}-full", Extent(*size), f"yahoo_{topic}", note, packed="xz")
 
 
 MLDR = (
-    _corel16k("001", (13766, 500, 153), 2.859, range(12022), range(12022, 13766)),
-    _corel16k("002", (13761, 500, 164), 2.882, range(5241), range(5241, 7024)),
-    _corel16k("003", (13760, 500, 154), 2.829, range(5289), range(5289, 7006)),
+    _corel16k("001", Extent(13766, 500, 153, 2.859), range(12022), range(12022, 13766)),
+    _corel16k("002", Extent(13761, 500, 164, 2.882), range(5241), range(5241, 7024)),
+    _corel16k("003", Extent(13760, 500, 154, 2.829), range(5289), range(5289, 7006)),
     _rcv1(1, 2.880),
     _rcv1(2, 2.634),
     _rcv1(3, 2.614),
-    _yahoo_full("arts", (7484, 23146, 26), 1.654),
-    _yahoo_full("business", (11214, 21924, 30), 1.599),
-    _yahoo_full("education", (12030, 27534, 33), 1.463),
-    _yahoo_full("health", (9205, 30605, 32), 1.644),
-    _yahoo_full("reference", (8027, 39679, 33), 1.174),
-    _yahoo_full("science", (6428, 37187, 40), 1.450),
-    _mldr("stackex-chemistry", "stackex_chemistry", (6961, 540, 175), 2.109),
-    _mldr("stackex-cooking", "stackex_cooking", (10491, 577, 400), 2.225),
+    _yahoo_full("arts", 7484, 23146, 26, 1.654),
+    _yahoo_full("business", 11214, 21924, 30, 1.599),
+    _yahoo_full("education", 12030, 27534, 33, 1.463),
+    _yahoo_full("health", 9205, 30605, 32, 1.644),
+    _yahoo_full("reference", 8027, 39679, 33, 1.174),
+    _yahoo_full("science", 6428, 37187, 40, 1.450),
+    _mldr("stackex-chemistry", Extent(6961, 540, 175, 2.109), "stackex_chemistry"),
+    _mldr("stackex-cooking", Extent(10491, 577, 400, 2.225), "stackex_cooking"),
 )
 
 
-_SOURCE = "https://github.com/tsoumakas/mulan/raw/43f6389/data/multi-label"
+_MULAN = "https://github.com/tsoumakas/mulan/raw/43f6389/data/multi-label"
 
 
-def _mulan(
-    name: str,
-    shape: tuple[int, int, int],
-    cardinality: float,
-    split: tuple[int, int] | None,
-    recipe: Mulan,
-    folder: str = "",
-    notes: tuple[str, ...] = (),
-) -> Entry:
-    n_rows, n_features, n_labels = shape
-    home = f"{_SOURCE}/{folder or name}"
-    return Entry(
-        name=name,
-        folder=name,
-        n_rows=n_rows,
-        n_features=n_features,
-        n_labels=n_labels,
-        cardinality=cardinality,
-        split=split,
-        recipe=recipe,
-        source="Mulan",
-        home=home,
-        notes=notes,
-    )
+def _mulan(name: str, size: Extent, recipe: Recipe, *notes: str, folder: str = "") -> Entry:
+    """Return a data set that Mulan publishes in a folder."""
+    return Entry(name, size, recipe, "Mulan", notes=notes, home=f"{_MULAN}/{folder or name}")
 
 
-def _parts(stem: str, train: str = "", test: str = "", ending: str = "") -> Mulan:
+def _parts(stem: str, train: str = "", test: str = "", ending: str = "") -> Recipe:
     """Return the usual file names; `train` and `test` are the extensions after ``.arff``."""
     arff = (f"{stem}-train{ending}.arff{train}", f"{stem}-test{ending}.arff{test}")
-    return Mulan(arff, f"{stem}.xml")
+    return mulan(*arff, xml=f"{stem}.xml")
 
+
+_tmc = _parts("tmc2007-500", ".gz", ".gz")
+_genbase = mulan("genbase-train.arff.gz", "genbase-test.arff", xml="genbase.xml", drop=("protein",))
 
 MULAN = (
-    _mulan("emotions", (593, 72, 6), 1.868, (391, 202), _parts("emotions")),
-    _mulan("scene", (2407, 294, 6), 1.074, (1211, 1196), _parts("scene", ".gz", ".gz")),
-    _mulan("yeast", (2417, 103, 14), 4.237, (1500, 917), _parts("yeast", ".gz")),
-    _mulan("medical", (978, 1449, 45), 1.245, (333, 645), _parts("medical")),
-    _mulan("enron", (1702, 1001, 53), 3.378, (1123, 579), _parts("enron")),
-    _mulan("corel5k", (5000, 499, 374), 3.522, (4500, 500), _parts("Corel5k", ending="-sparse")),
-    _mulan("bibtex", (7395, 1836, 159), 2.402, (4880, 2515), _parts("bibtex", ".gz", ".gz")),
+    _mulan("emotions", Extent(593, 72, 6, 1.868, (391, 202)), _parts("emotions")),
+    _mulan("scene", Extent(2407, 294, 6, 1.074, (1211, 1196)), _parts("scene", ".gz", ".gz")),
+    _mulan("yeast", Extent(2417, 103, 14, 4.237, (1500, 917)), _parts("yeast", ".gz")),
+    _mulan("medical", Extent(978, 1449, 45, 1.245, (333, 645)), _parts("medical")),
+    _mulan("enron", Extent(1702, 1001, 53, 3.378, (1123, 579)), _parts("enron")),
+    _mulan(
+        "corel5k", Extent(5000, 499, 374, 3.522, (4500, 500)), _parts("Corel5k", ending="-sparse")
+    ),
+    _mulan("bibtex", Extent(7395, 1836, 159, 2.402, (4880, 2515)), _parts("bibtex", ".gz", ".gz")),
     _mulan(
         "delicious",
-        (16105, 500, 983),
-        19.020,
-        (12920, 3185),
+        Extent(16105, 500, 983, 19.020, (12920, 3185)),
         _parts("delicious", ".gz"),
-        notes=("14 rows have no label",),
+        "14 rows have no label",
     ),
     _mulan(
         "birds",
-        (645, 271, 19),
-        1.014,
-        (322, 323),
+        Extent(645, 271, 19, 1.014, (322, 323)),
         _parts("birds"),
-        notes=(
-            "the nominal attribute location (12 values) is one-hot: 260 attributes, 271 features",
-            "294 rows have no label",
-        ),
+        "the nominal attribute location (12 values) is one-hot: 260 attributes, 271 features",
+        "294 rows have no label",
     ),
     _mulan(
         "genbase",
-        (662, 1185, 27),
-        1.252,
-        (463, 199),
-        Mulan(("genbase-train.arff.gz", "genbase-test.arff"), "genbase.xml", drop=("protein",)),
-        notes=(
-            "the attribute protein, a name unique to each row, is dropped: 1185 features of 1186",
-            "protein Q9XEL8 is in both parts of the published split, O88658 in neither",
-        ),
+        Extent(662, 1185, 27, 1.252, (463, 199)),
+        _genbase,
+        "the attribute protein, a name unique to each row, is dropped: 1185 features of 1186",
+        "protein Q9XEL8 is in both parts of the published split, O88658 in neither",
     ),
-    _mulan("cal500", (502, 68, 174), 26.044, None, Mulan(("cal500.arff",), "cal500.xml")),
-    _mulan(
-        "tmc2007-500",
-        (28596, 500, 22),
-        2.158,
-        (21519, 7077),
-        _parts("tmc2007-500", ".gz", ".gz"),
-        folder="tmc2007",
-    ),
+    _mulan("cal500", Extent(502, 68, 174, 26.044), mulan("cal500.arff", xml="cal500.xml")),
+    _mulan("tmc2007-500", Extent(28596, 500, 22, 2.158, (21519, 7077)), _tmc, folder="tmc2007"),
 )
 
 
-_DRIVE = "https://drive.google.com/uc?export=download&id="
 _UNSEEN = "the shape is the published one and has not been verified"
-_NOT_SERVED = (
-    "Google Drive may require a browser for large files: download the archive manually and "
-    "unpack it here"
+_DRIVE = "https://drive.google.com/uc?export=download&id="
+_mediamill = xc_split("mediamill_train.txt", "mediamill_test.txt")
+_bookmarks = mulan("bookmarks.arff", xml="bookmarks.xml")
+_wiki10 = xc_split("wiki10_train.txt", "wiki10_test.txt")
+_lshtc = xc_split("wikiLSHTC_train.txt", "wikiLSHTC_test.txt")
+_on_drive = partial(
+    Entry,
+    source="the Extreme Classification Repository",
+    notes=(_UNSEEN,),
+    hint="Google Drive may require a browser for large files: download the archive manually and "
+    "unpack it here",
 )
 
 PAPERS = (
-    Entry(
-        name="mediamill",
-        folder="mediamill",
-        n_rows=43907,
-        n_features=120,
-        n_labels=101,
-        cardinality=4.376,
-        split=(30993, 12914),
-        recipe=XcSplit("mediamill_train.txt", "mediamill_test.txt"),
+    _on_drive(
+        "mediamill",
+        Extent(43907, 120, 101, 4.376, (30993, 12914)),
+        _mediamill,
         source="Mulan, as XC text by napkinXC",
-        notes=(_UNSEEN,),
         archive=f"{_DRIVE}1YDlU9GTYSoydU1UYTNT8BpPkRw1BCnFw",
-        hint=_NOT_SERVED,
     ),
     Entry(
-        name="bookmarks",
-        folder="bookmarks",
-        n_rows=87856,
-        n_features=2150,
-        n_labels=208,
-        cardinality=2.028,
-        recipe=Mulan(("bookmarks.arff",), "bookmarks.xml"),
-        source="Mulan",
+        "bookmarks",
+        Extent(87856, 2150, 208, 2.028),
+        _bookmarks,
+        "Mulan",
         notes=(_UNSEEN,),
-        home="https://github.com/tsoumakas/mulan/raw/43f6389/data/multi-label/bookmarks",
+        home=f"{_MULAN}/bookmarks",
         hint="Mulan also publishes bookmarks.rar, which holds both files",
     ),
-    Entry(
-        name="wiki10-31k",
-        folder="wiki10-31k",
-        n_rows=20762,
-        n_features=101938,
-        n_labels=30938,
-        cardinality=18.64,
-        split=(14146, 6616),
-        recipe=XcSplit("wiki10_train.txt", "wiki10_test.txt"),
-        source="the Extreme Classification Repository",
+    _on_drive(
+        "wiki10-31k",
+        Extent(20762, 101938, 30938, 18.64, (14146, 6616)),
+        _wiki10,
         aliases=("wiki10",),
-        notes=(_UNSEEN,),
         archive=f"{_DRIVE}1uV-p682ggXQQTiKZyK5M6B0xJJk8_lJx",
-        hint=_NOT_SERVED,
     ),
-    Entry(
-        name="wiki-lshtc-325k",
-        folder="wiki-lshtc-325k",
-        n_rows=2365435,
-        n_features=1617899,
-        n_labels=325056,
-        cardinality=3.19,
-        split=(1778351, 587084),
-        recipe=XcSplit("wikiLSHTC_train.txt", "wikiLSHTC_test.txt"),
-        source="the Extreme Classification Repository",
+    _on_drive(
+        "wiki-lshtc-325k",
+        Extent(2365435, 1617899, 325056, 3.19, (1778351, 587084)),
+        _lshtc,
         aliases=("wiki-lshtc", "wikilshtc", "wikilshtc-325k"),
-        notes=(_UNSEEN,),
         archive=f"{_DRIVE}1Y5xEJu-j3M7voyFV5Ouq9Wl3vyd9fus2",
-        hint=_NOT_SERVED,
     ),
 )
 
 
+_debtags_text = texts(DEBTAGS_FILES, "JSONL", read_debtags, token_pattern="[a-z0-9]+")
+_reuters = texts(REUTERS_FILES, "SGML in tar", read_reuters)
+_eurlex = texts(EURLEX_FILES, "JSONL", read_eurlex, min_rows=5)
+_yso = texts(YSO_FILES, "TSV", read_yso)
+_makupalat = texts(MAKUPALAT_FILES, "TSV", read_makupalat)
+_debtags = partial(Entry, source="Debian 12 main/amd64, Packages and Translation-en")
+
 TEXT = (
-    Entry(
-        name="debtags",
-        folder="debtags",
-        n_rows=30300,
-        n_features=27005,
-        n_labels=527,
-        cardinality=3.694,
-        split=(24231, 6069),
-        recipe=Embedded(),
-        source="Debian 12 main/amd64, Packages and Translation-en",
+    _debtags(
+        "debtags",
+        Extent(30300, 27005, 527, 3.694, (24231, 6069)),
+        EMBEDDED,
         licence="words and tags of DFSG-free packages",
         notes=(
             "included in the package, always available",
@@ -467,15 +310,11 @@ TEXT = (
             "packages of one name family, or with the same words, are on one side of the split",
         ),
     ),
-    Entry(
-        name="debtags-text",
+    _debtags(
+        "debtags-text",
+        Extent(30300, 27005, 598, 3.700),
+        _debtags_text,
         folder="debtags",
-        n_rows=30300,
-        n_features=27005,
-        n_labels=598,
-        cardinality=3.700,
-        recipe=TextRecipe(DEBTAGS_FILES, "JSONL", read_debtags, token_pattern="[a-z0-9]+"),
-        source="Debian 12 main/amd64, Packages and Translation-en",
         licence="descriptions: licences of the packages (DFSG-free)",
         notes=(
             "all tags, no split; words in at least 2 packages",
@@ -485,16 +324,11 @@ TEXT = (
         hint="extracted from Debian's package index; debtags contains the same rows, embedded",
     ),
     Entry(
-        name="reuters21578",
-        folder="reuters21578",
-        n_rows=10789,
-        n_features=15543,
-        n_labels=90,
-        cardinality=1.235,
-        split=(7770, 3019),
-        recipe=TextRecipe(REUTERS_FILES, "SGML in tar", read_reuters),
-        source="Reuters-21578, distribution 1.0",
-        licence="free for research purposes only",
+        "reuters21578",
+        Extent(10789, 15543, 90, 1.235, (7770, 3019)),
+        _reuters,
+        "Reuters-21578, distribution 1.0",
+        "free for research purposes only",
         aliases=("reuters-90", "r90"),
         notes=(
             "ModApte: indexed stories, the 90 topics that occur in training and in test",
@@ -503,16 +337,11 @@ TEXT = (
         hint="a tar of the 22 reut2-*.sgm files, compressed with xz, under this name",
     ),
     Entry(
-        name="eurlex57k",
-        folder="eurlex57k",
-        n_rows=57000,
-        n_features=21847,
-        n_labels=4271,
-        cardinality=5.069,
-        split=(45000, 6000),
-        recipe=TextRecipe(EURLEX_FILES, "JSONL", read_eurlex, min_rows=5),
-        source="EURLEX57K (Chalkidis 2019)",
-        licence="CC BY-SA 4.0",
+        "eurlex57k",
+        Extent(57000, 21847, 4271, 5.069, (45000, 6000)),
+        _eurlex,
+        "EURLEX57K (Chalkidis 2019)",
+        "CC BY-SA 4.0",
         aliases=("eurlex-4.3k",),
         notes=(
             "6000 development rows (45000 to 50999) are in neither part",
@@ -524,15 +353,11 @@ TEXT = (
         hint="the parts are the JSON files of EURLEX57K, one per line, in the order of their names",
     ),
     Entry(
-        name="yso-finna-en",
-        folder="yso-finna-en",
-        n_rows=355252,
-        n_features=69578,
-        n_labels=24953,
-        cardinality=3.658,
-        recipe=TextRecipe(YSO_FILES, "TSV", read_yso),
-        source="NatLibFi/Annif-corpora",
-        licence="CC0",
+        "yso-finna-en",
+        Extent(355252, 69578, 24953, 3.658),
+        _yso,
+        "NatLibFi/Annif-corpora",
+        "CC0",
         notes=(
             "derived from Annif-corpora's subject files; not a published benchmark: labels of "
             "frequent subjects are incomplete",
@@ -541,16 +366,10 @@ TEXT = (
         hint="the file was made by inverting Annif-corpora's subjects/yso-finna-en",
     ),
     Entry(
-        name="makupalat",
-        folder="makupalat",
-        n_rows=16147,
-        n_features=21906,
-        n_labels=1209,
-        cardinality=1.160,
-        split=(15212, 537),
-        recipe=TextRecipe(MAKUPALAT_FILES, "TSV", read_makupalat),
-        source="NatLibFi/Annif-corpora, fulltext/makupalat",
-        licence="none stated",
+        "makupalat",
+        Extent(16147, 21906, 1209, 1.160, (15212, 537)),
+        _makupalat,
+        "NatLibFi/Annif-corpora, fulltext/makupalat",
         notes=(
             "Finnish descriptions of websites and their classes in a library classification",
             "398 validation rows (15212 to 15609) are in neither part",
@@ -562,25 +381,16 @@ TEXT = (
 )
 
 
-_HOME = (
-    "https://github.com/peipeilihfut/PMLFS_Partial-Multi-Label-Feature-Selection/raw/88e0711/data"
-)
-
-
-def _yahoo(topic: str, mat: str, n_features: int, n_labels: int, cardinality: float) -> Entry:
+def _yahoo(topic: str, file: str, n_features: int, n_labels: int, cardinality: float) -> Entry:
     return Entry(
-        name=f"yahoo-{topic}",
-        folder=f"yahoo-{topic}",
-        n_rows=5000,
-        n_features=n_features,
-        n_labels=n_labels,
-        cardinality=cardinality,
-        split=(2000, 3000),
-        recipe=Mat(mat),
+        f"yahoo-{topic}",
+        Extent(5000, n_features, n_labels, cardinality, (2000, 3000)),
+        mat(file),
         source="peipeilihfut/PMLFS_Partial-Multi-Label-Feature-Selection",
         aliases=(topic,),
         notes=("stored dense, loaded as CSR", "features and labels have no names"),
-        home=_HOME,
+        home="https://github.com/peipeilihfut/PMLFS_Partial-Multi-Label-Feature-Selection/raw"
+        "/88e0711/data",
     )
 
 

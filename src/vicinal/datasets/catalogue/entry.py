@@ -1,9 +1,9 @@
-"""A catalogue entry: the facts about one data set."""
+"""A catalogue entry: the facts about one data set, and how its files become rows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -21,54 +21,55 @@ Finder = Callable[[str], Path]
 """Maps the name of a data set's file to its path."""
 
 
-class Recipe(Protocol):
-    """How the files of a data set become one :class:`Dataset`."""
+@dataclass(frozen=True)
+class Recipe:
+    """How files become a data set: ``read(find, **options)``, with `options` of these names."""
 
-    @property
-    def files(self) -> tuple[str, ...]:
-        """Names of the files that are read."""
-
-    @property
-    def format(self) -> str:
-        """The format, in words."""
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """Names of the keyword arguments that ``read`` takes."""
-
-    def read(self, find: Finder, **options: Any) -> Dataset:
-        """Read the files."""
+    format: str
+    files: tuple[str, ...]
+    read: Callable[..., Dataset]
+    options: tuple[str, ...] = ("max_bytes",)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """One data set: its facts as returned by :func:`vicinal.datasets.load`, and its recipe."""
+class Extent(NamedTuple):
+    """The sizes of a data set, as :func:`vicinal.datasets.load` returns it."""
 
-    name: str
-    folder: str
-    n_rows: int
-    n_features: int
-    n_labels: int
+    rows: int
+    features: int
+    labels: int
     cardinality: float
     split: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One data set; its folder has its name unless another is given."""
+
+    name: str
+    size: Extent
     recipe: Recipe
     source: str
     licence: str = "none stated"
+    folder: str = ""
     aliases: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     home: str | None = None
     archive: str | None = None
     hint: str = ""
 
+    def __post_init__(self) -> None:
+        """Set the folder."""
+        object.__setattr__(self, "folder", self.folder or self.name)
 
-def stack(parts: tuple[Dataset, ...], train: int = 0, test: int = 1) -> Dataset:
+
+def stack(parts: Sequence[Dataset], train: int = 0, test: int = 1) -> Dataset:
     """Concatenate the rows of `parts`; `train` and `test` state which parts are which."""
     first = parts[0]
     for part in parts[1:]:
         _check_same(first.feature_names, part.feature_names, "features", part.source)
         _check_same(first.label_names, part.label_names, "labels", part.source)
-    ends = np.cumsum([part.X.shape[0] for part in parts])
-    rows = [np.arange(end - part.X.shape[0], end) for part, end in zip(parts, ends, strict=True)]
+    ends = np.cumsum([part.n_rows for part in parts])
+    rows = [np.arange(end - part.n_rows, end) for part, end in zip(parts, ends, strict=True)]
     named = [part.row_names for part in parts if part.row_names is not None]
     return replace(
         first,
@@ -92,149 +93,61 @@ def _stack_rows(parts: list[Features]) -> Features:
 def _check_same(wanted: Sequence[str], found: Sequence[str], what: str, source: str) -> None:
     """Raise for parts whose names differ, as their columns would have different meanings."""
     if wanted != found:
-        raise DataFormatError(
-            source,
-            f"the {what} of the training part ({len(wanted)})",
-            f"{len(found)} {what} with other names",
-        )
+        expected = f"the {what} of the training part ({len(wanted)})"
+        raise DataFormatError(source, expected, f"{len(found)} {what} with other names")
 
 
-LIMIT = ("max_bytes",)
+def mulan(*arff: str, xml: str, drop: tuple[str, ...] = ()) -> Recipe:
+    """Return a recipe for Mulan's ARFF files; two of them are the training and the test rows."""
 
-
-@dataclass(frozen=True)
-class Mulan:
-    """Mulan ARFF files with one XML file; two files are the training and the test rows."""
-
-    arff: tuple[str, ...]
-    xml: str
-    drop: tuple[str, ...] = ()
-    format = "Mulan ARFF + XML"
-    options = LIMIT
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The ARFF files and the XML file."""
-        return (*self.arff, self.xml)
-
-    def read(self, find: Finder, **options: Any) -> Dataset:
-        """Read and stack the parts."""
-        xml = find(self.xml)
-        parts = tuple(read_mulan(find(one), xml, drop=self.drop, **options) for one in self.arff)
+    def read(find: Finder, **options: Any) -> Dataset:
+        labels = find(xml)
+        parts = [read_mulan(find(file), labels, drop=drop, **options) for file in arff]
         return parts[0] if len(parts) == 1 else stack(parts)
 
-
-@dataclass(frozen=True)
-class Meka:
-    """One MEKA ARFF file, without a split."""
-
-    arff: str
-    format = "MEKA ARFF"
-    options = LIMIT
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The one file."""
-        return (self.arff,)
-
-    def read(self, find: Finder, **options: Any) -> Dataset:
-        """Read the file."""
-        return read_meka(find(self.arff), **options)
+    return Recipe("Mulan ARFF + XML", (*arff, xml), read)
 
 
-@dataclass(frozen=True)
-class Mat:
-    """One MATLAB file with training and test rows."""
-
-    mat: str
-    format = "MATLAB v5"
-    options = LIMIT
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The one file."""
-        return (self.mat,)
-
-    def read(self, find: Finder, **options: Any) -> Dataset:
-        """Read the file."""
-        return read_mat(find(self.mat), **options)
+def meka(arff: str) -> Recipe:
+    """Return a recipe for one of MEKA's ARFF files, without a split."""
+    return Recipe("MEKA ARFF", (arff,), lambda find, **options: read_meka(find(arff), **options))
 
 
-@dataclass(frozen=True)
-class Xc:
-    """One XC text file with its names; `train` and `test` are ranges of its rows."""
+def mat(file: str) -> Recipe:
+    """Return a recipe for a MATLAB file with training and test rows."""
+    return Recipe("MATLAB v5", (file,), lambda find, **options: read_mat(find(file), **options))
 
-    data: str
-    labels: str
-    features: str
-    train: range | None = None
-    test: range | None = None
-    format = "XC text"
-    options = LIMIT
 
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The rows and the two files of names."""
-        return (self.data, self.labels, self.features)
+def xc(*files: str, split: tuple[range, range] | None = None) -> Recipe:
+    """Return a recipe for XC text and its two files of names; `split` are ranges of the rows."""
 
-    def read(self, find: Finder, **options: Any) -> Dataset:
-        """Read the file and mark the split."""
-        whole = read_xc(find(self.data), find(self.labels), find(self.features), **options)
-        if self.train is None or self.test is None:
+    def read(find: Finder, **options: Any) -> Dataset:
+        whole = read_xc(*map(find, files), **options)
+        if split is None:
             return whole
-        return replace(whole, train=np.array(self.train), test=np.array(self.test))
+        return replace(whole, train=np.array(split[0]), test=np.array(split[1]))
+
+    return Recipe("XC text", files, read)
 
 
-@dataclass(frozen=True)
-class XcSplit:
-    """Two XC text files without names: training rows, test rows."""
+def xc_split(train: str, test: str) -> Recipe:
+    """Return a recipe for two XC text files without names: training rows, test rows."""
 
-    train: str
-    test: str
-    format = "XC text"
-    options = LIMIT
+    def read(find: Finder, **options: Any) -> Dataset:
+        return stack([read_xc(find(file), **options) for file in (train, test)])
 
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The two files."""
-        return (self.train, self.test)
-
-    def read(self, find: Finder, **options: Any) -> Dataset:
-        """Read and stack the two files."""
-        return stack(tuple(read_xc(find(one), **options) for one in self.files))
+    return Recipe("XC text", (train, test), read)
 
 
-@dataclass(frozen=True)
-class SeveralLabels:
-    """The rows of another recipe that have more than one label, without a split."""
+def several_labels(whole: Recipe) -> Recipe:
+    """Return a recipe for the rows of another that have more than one label, without a split."""
 
-    whole: Mulan
-    options = LIMIT
+    def read(find: Finder, **options: Any) -> Dataset:
+        every = whole.read(find, **options)
+        return every.subset(np.flatnonzero(np.diff(every.Y.indptr) > 1))
 
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The files of the whole set."""
-        return self.whole.files
-
-    @property
-    def format(self) -> str:
-        """The format of the whole set."""
-        return self.whole.format
-
-    def read(self, find: Finder, **options: Any) -> Dataset:
-        """Read the whole set and keep the rows in question."""
-        whole = self.whole.read(find, **options)
-        return whole.subset(np.flatnonzero(np.diff(whole.Y.indptr) > 1))
+    return replace(whole, read=read)
 
 
-@dataclass(frozen=True)
-class Embedded:
-    """The data set inside the package."""
-
-    format = "embedded"
-    files: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
-
-    def read(self, find: Finder, **options: Any) -> Dataset:
-        """Unpack it; nothing is looked for."""
-        return load_debtags()
+EMBEDDED = Recipe("embedded", (), lambda _: load_debtags(), options=())
+"""The recipe of the data set inside the package."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from vicinal.datasets.catalogue import download
-from vicinal.datasets.catalogue.entry import Entry, XcSplit
+from vicinal.datasets.catalogue.entry import Entry, Extent, xc_split
 
 TRAIN = b"2 3 2\n0 0:1 2:2\n1 1:1\n"
 TEST = b"1 3 2\n0,1 0:1\n"
@@ -81,13 +81,8 @@ def toy() -> Entry:
     """Return a data set of two small files without an address."""
     return Entry(
         name="toy",
-        folder="toy",
-        n_rows=3,
-        n_features=3,
-        n_labels=2,
-        cardinality=1.333,
-        split=(2, 1),
-        recipe=XcSplit("train.txt", "test.txt"),
+        size=Extent(3, 3, 2, 1.333, (2, 1)),
+        recipe=xc_split("train.txt", "test.txt"),
         source="a test",
         hint="ask the test",
     )

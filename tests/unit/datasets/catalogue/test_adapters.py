@@ -18,7 +18,7 @@ from vicinal.datasets.catalogue.corpora import (
     read_reuters,
     read_yso,
 )
-from vicinal.datasets.catalogue.entry import Mat, Meka, Mulan, SeveralLabels, Xc
+from vicinal.datasets.catalogue.entry import mat, meka, mulan, several_labels, xc
 from vicinal.errors import DataFormatError, InvalidArgumentError
 
 LIMIT = 2**20
@@ -196,34 +196,34 @@ XML = '<labels><label name="a"></label><label name="b"></label></labels>'
 
 
 @pytest.fixture
-def mulan(tmp_path):
+def arff(tmp_path):
     (tmp_path / "train.arff").write_text(MULAN + "1.5,1,1\n2,0,1\n")
     (tmp_path / "test.arff").write_text(MULAN + "3,1,0\n4,1,1\n")
     (tmp_path / "names.xml").write_text(XML)
     return tmp_path
 
 
-def test_mulan_recipes_stack_the_published_split(mulan):
-    find = mulan.__truediv__
-    both = Mulan(("train.arff", "test.arff"), "names.xml")
+def test_mulan_recipes_stack_the_published_split(arff):
+    find = arff.__truediv__
+    both = mulan("train.arff", "test.arff", xml="names.xml")
     data = both.read(find)
     assert (data.train.tolist(), data.test.tolist()) == ([0, 1], [2, 3])
     np.testing.assert_array_equal(data.Y.toarray(), [[1, 1], [0, 1], [1, 0], [1, 1]])
     assert np.asarray(data.X).tolist() == [[1.5], [2], [3], [4]]
-    one = Mulan(("test.arff",), "names.xml", drop=("size",)).read(find)
+    one = mulan("test.arff", xml="names.xml", drop=("size",)).read(find)
     assert (one.n_rows, one.n_features, one.train) == (2, 0, None)
-    several = SeveralLabels(both)
+    several = several_labels(both)
     assert (several.files, several.format) == (both.files, both.format)
     assert np.asarray(several.read(find).X).tolist() == [[1.5], [4]]
 
 
 def test_meka_and_mat_recipes(tmp_path):
     (tmp_path / "x.arff").write_text(MULAN.replace("r\n", "'r: -C -2'\n") + "1.5,1,0\n")
-    data = Meka("x.arff").read(tmp_path.__truediv__)
+    data = meka("x.arff").read(tmp_path.__truediv__)
     assert (data.label_names, np.asarray(data.X).tolist()) == (("a", "b"), [[1.5]])
     X, Y = np.array([[1.0, 2], [3, 4]]), np.array([[1.0], [0]])
     savemat(tmp_path / "x.mat", {"X": X, "Y": Y, "Xt": X + 1, "Yt": Y})
-    data = Mat("x.mat").read(tmp_path.__truediv__)
+    data = mat("x.mat").read(tmp_path.__truediv__)
     assert (data.n_rows, data.test.tolist()) == (4, [2, 3])
 
 
@@ -232,9 +232,9 @@ def test_xc_recipes_mark_the_split(tmp_path):
     (tmp_path / "labels.txt").write_text("a\nb\n")
     (tmp_path / "words.txt").write_text("red\nblue\n")
     files = ("x.txt", "labels.txt", "words.txt")
-    whole = Xc(*files).read(tmp_path.__truediv__)
+    whole = xc(*files).read(tmp_path.__truediv__)
     assert (whole.label_names, whole.feature_names) == (("a", "b"), ("red", "blue"))
     assert whole.train is None
-    split = Xc(*files, train=range(1, 3), test=range(1)).read(tmp_path.__truediv__)
+    split = xc(*files, split=(range(1, 3), range(1))).read(tmp_path.__truediv__)
     assert (split.train.tolist(), split.test.tolist()) == ([1, 2], [0])
     np.testing.assert_array_equal(split.Y.toarray(), whole.Y.toarray())

@@ -30,11 +30,11 @@ def names():
 def test_shape_split_and_cardinality(name):
     one = need(name)
     data = datasets.load(name)
-    assert data.X.shape == (one.n_rows, one.n_features)
-    assert data.Y.shape == (one.n_rows, one.n_labels)
-    assert data.Y.nnz / one.n_rows == pytest.approx(one.cardinality, abs=0.0005001)
+    assert data.X.shape == (one.size.rows, one.size.features)
+    assert data.Y.shape == (one.size.rows, one.size.labels)
+    assert data.Y.nnz / one.size.rows == pytest.approx(one.size.cardinality, abs=0.0005001)
     split = None if data.train is None else (len(data.train), len(data.test))
-    assert split == one.split
+    assert split == one.size.split
     if sparse.issparse(data.X):
         assert data.X.has_canonical_format
         assert data.X.nnz < data.X.shape[0] * data.X.shape[1] / 2
@@ -68,14 +68,14 @@ def test_the_table_beside_the_data_agrees():
             continue
         one = entry("debtags-text" if folder == "debtags" else folder)
         if folder != "reuters21578":
-            assert one.n_rows == int(re.match(r"\d+", n)[0]), folder
+            assert one.size.rows == int(re.match(r"\d+", n)[0]), folder
         split = re.findall(r"(\d+) \+ (?:6000 dev \+ )?(\d+)", n if ".mat" not in n else "")
         if split:
-            assert one.split == tuple(map(int, split[-1])), folder
+            assert one.size.split == tuple(map(int, split[-1])), folder
         if m != "text":
-            assert one.n_features == columns.get(folder, int(m)), folder
-        assert one.n_labels == int(labels), folder
-        assert one.cardinality == float(cardinality), folder
+            assert one.size.features == columns.get(folder, int(m)), folder
+        assert one.size.labels == int(labels), folder
+        assert one.size.cardinality == float(cardinality), folder
 
 
 @pytest.mark.parametrize("number", ["001", "002", "003"])

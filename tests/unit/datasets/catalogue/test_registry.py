@@ -29,7 +29,7 @@ def test_entries_without_an_address_say_what_to_do(one):
 
 @pytest.mark.parametrize("one", ENTRIES.values(), ids=list(ENTRIES))
 def test_a_split_has_no_more_rows_than_the_data_set(one):
-    assert one.split is None or sum(one.split) <= one.n_rows
+    assert one.size.split is None or sum(one.size.split) <= one.size.rows
 
 
 def test_paper_names_lead_to_their_data_sets():

@@ -4,14 +4,12 @@ import gzip
 import importlib
 import json
 import lzma
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from vicinal.datasets.debtags import PATH, unpack
 
-TOOLS = Path(__file__).parents[4] / "tools"
 PACKAGES = {
     "libfoo1": ("Library of foo\nfoo, in short.", ("role::shared-lib", "devel::foo")),
     "libfoo-dev": ("Headers of foo\n\nC headers.", ("role::devel-lib", "devel::foo")),
@@ -21,12 +19,6 @@ PACKAGES = {
     "zot": ("Zot and foo", ("role::program", "devel::foo")),
     "zap": ("Nothing much", ("role::program",)),
 }
-
-
-@pytest.fixture
-def build(monkeypatch):
-    monkeypatch.syspath_prepend(str(TOOLS))
-    return importlib.import_module("build_debtags")
 
 
 @pytest.fixture
@@ -83,9 +75,9 @@ def test_the_file_depends_on_the_input_alone(build, extract, index, tmp_path, mo
 
 def test_rare_tags_and_words_are_dropped(build, extract):
     built = build.contents(importlib.import_module("debian_index").from_jsonl(extract))
-    assert built.packages == ("bar", "baz", "libfoo-dev", "libfoo1", "quux", "zap", "zot")
-    assert built.tags == ("devel::foo", "role::program")
-    assert built.tokens == ("2", "a", "bar", "bars", "foo", "of")
+    assert built.row_names == ("bar", "baz", "libfoo-dev", "libfoo1", "quux", "zap", "zot")
+    assert built.label_names == ("devel::foo", "role::program")
+    assert built.feature_names == ("2", "a", "bar", "bars", "foo", "of")
     np.testing.assert_array_equal(built.Y.toarray()[0], [1, 1])
     np.testing.assert_array_equal(built.X.toarray()[0], [1, 1, 1, 1, 0, 0])
 
@@ -112,8 +104,10 @@ def test_the_embedded_file_is_what_the_extract_gives(build):
     extract = finder(entry("debtags-text"))(entry("debtags-text").recipe.files[0])
     built = build.contents(importlib.import_module("debian_index").from_jsonl(extract))
     stored = unpack(PATH.read_bytes())
-    assert built[:3] == stored[:3]
+    for names in ("row_names", "feature_names", "label_names"):
+        assert getattr(built, names) == getattr(stored, names)
     assert (built.X != stored.X).nnz == 0
     assert (built.Y != stored.Y).nnz == 0
-    np.testing.assert_array_equal(built.in_test, stored.in_test)
+    np.testing.assert_array_equal(built.train, stored.train)
+    np.testing.assert_array_equal(built.test, stored.test)
     assert build.pack(built) == PATH.read_bytes()

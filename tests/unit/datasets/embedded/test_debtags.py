@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from vicinal.datasets.debtags import PATH, family, load_debtags
+from vicinal.datasets.debtags import PATH, load_debtags
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +27,9 @@ def test_every_row_is_on_one_side_of_the_split(debtags):
     assert 0.18 < len(debtags.test) / len(both) < 0.22
 
 
-def test_no_family_is_on_both_sides(debtags):
-    train = {family(debtags.row_names[row]) for row in debtags.train}
-    test = {family(debtags.row_names[row]) for row in debtags.test}
+def test_no_family_is_on_both_sides(debtags, build):
+    train = {build.family(debtags.row_names[row]) for row in debtags.train}
+    test = {build.family(debtags.row_names[row]) for row in debtags.test}
     assert len(train) > 1000
     assert not train & test
 
