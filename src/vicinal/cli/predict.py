@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
@@ -65,10 +66,19 @@ def predict(
     import_modules(imports)
     fitted = load_model(model)
     names = shown_names(fitted, table)
-    with shown(), new_blocks(fitted, file, rows, "all", table, labelled=False) as sources:
+    with shown():
+        sources = new_blocks(fitted, file, rows, "all", table, labelled=False)
         answers = _answers(fitted, sources, top, names)
         if output is not None and write is not None:
-            n_rows = write(answers, output, cell_format(fitted, names, keep_formulas))
+            n_rows = 0
+
+            def counted() -> Iterator[Prediction]:
+                nonlocal n_rows
+                for answer in answers:
+                    n_rows += 1
+                    yield answer
+
+            write(counted(), output, cell_format(fitted, names, keep_formulas))
             say(f"{n_rows:,} rows predicted, written to {output}")
             return
         for answer in answers:
@@ -92,21 +102,6 @@ def shown_names(model: "Model", table: TableChoice) -> dict[str, str] | None:
     language = table.names_in or getattr(first, "language_", None)
     names = {label: vocabulary.name(label, language) for label in estimator_of(model).label_names_}
     return {label: name for label, name in names.items() if name is not None}
-
-
-def _answers(
-    model: "Model",
-    sources: "Iterable[Source]",
-    top: int,
-    label_names: dict[str, str] | None = None,
-) -> "Iterator[Prediction]":
-    """Yield the predictions of rows that are read and scored in blocks."""
-    from vicinal.methods.pipeline import estimator_of
-
-    estimator = estimator_of(model)
-    for start, source, scores in scored_blocks(model, sources):
-        for answer in predictions(estimator, scores, source.row_names, top, start):
-            yield answer if label_names is None else answer.named(label_names)
 
 
 class Prediction(NamedTuple):
@@ -150,6 +145,18 @@ class Prediction(NamedTuple):
         """Return the name of a label with its identifier."""
         name = None if self.names is None else self.names.get(label)
         return label if name is None or name == label else f"{name} <{label}>"
+
+
+def _answers(
+    model: "Model", sources: "Iterable[Source]", top: int, names: dict[str, str] | None
+) -> Iterator[Prediction]:
+    """Yield the predictions of rows that are read and scored in blocks."""
+    from vicinal.methods.pipeline import estimator_of
+
+    estimator = estimator_of(model)
+    for start, source, scores in scored_blocks(model, sources):
+        for answer in predictions(estimator, scores, source.row_names, top, start):
+            yield answer if names is None else answer.named(names)
 
 
 def predictions(
@@ -208,8 +215,8 @@ class CellFormat(NamedTuple):
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 """What the cells begin with that spreadsheet programs run as formulas."""
-Writer = Callable[[Iterable[Prediction], Path, CellFormat], int]
-"""Writes predictions to a file and returns how many there were."""
+Writer = Callable[[Iterable[Prediction], Path, CellFormat], None]
+"""Writes predictions to a file."""
 
 
 def cell_format(
@@ -231,33 +238,29 @@ def list_separator(names: Iterable[str]) -> str | None:
 def answer_writer(path: Path) -> Writer:
     """Return the function that writes predictions in the format of a file extension."""
     ending = path.suffix.lower()
-    if ending in (".jsonl", ".ndjson"):
-        return _write_json_lines
-    if ending in DELIMITERS:
-        return _write_csv
-    if ending == ".parquet":
-        _check_pyarrow()
-        return _write_parquet
-    known = "a name that ends in .jsonl, .csv, .tsv or .parquet"
-    raise InvalidArgumentError("--output", known, repr(str(path)))
+    if ending == ".parquet" and find_spec("pyarrow") is None:
+        raise MissingExtraError("pyarrow", "frames")
+    writers: dict[str, Writer] = {".parquet": _write_parquet}
+    writers |= dict.fromkeys((".jsonl", ".ndjson"), _write_json_lines)
+    writers |= dict.fromkeys(DELIMITERS, _write_csv)
+    if ending not in writers:
+        known = "a name that ends in .jsonl, .csv, .tsv or .parquet"
+        raise InvalidArgumentError("--output", known, repr(str(path)))
+    return writers[ending]
 
 
-def _write_json_lines(answers: Iterable[Prediction], path: Path, style: CellFormat) -> int:
+def _write_json_lines(answers: Iterable[Prediction], path: Path, style: CellFormat) -> None:
     """Write one JSON object per line."""
     from vicinal.datasets.data_files import write_data
 
-    count = CountedRows(answers)
-    write_data(path, (answer.as_json() + "\n" for answer in count))
-    return count.n_rows
+    write_data(path, (answer.as_json() + "\n" for answer in answers))
 
 
-def _write_csv(answers: Iterable[Prediction], path: Path, style: CellFormat) -> int:
+def _write_csv(answers: Iterable[Prediction], path: Path, style: CellFormat) -> None:
     """Write one line per row; with a byte order mark, so that Excel reads UTF-8."""
     from vicinal.datasets.data_files import write_data
 
-    count = CountedRows(answers)
-    write_data(path, _csv_lines(count, DELIMITERS[path.suffix.lower()], style))
-    return count.n_rows
+    write_data(path, _csv_lines(answers, DELIMITERS[path.suffix.lower()], style))
 
 
 def _csv_lines(answers: Iterable[Prediction], delimiter: str, style: CellFormat) -> Iterator[str]:
@@ -277,7 +280,7 @@ def _csv_lines(answers: Iterable[Prediction], delimiter: str, style: CellFormat)
         yield line.getvalue()
 
 
-def _write_parquet(answers: Iterable[Prediction], path: Path, style: CellFormat) -> int:
+def _write_parquet(answers: Iterable[Prediction], path: Path, style: CellFormat) -> None:
     """Write one row per prediction, labels and scores as lists. Memory: :data:`GROUP_ROWS` rows."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -290,29 +293,12 @@ def _write_parquet(answers: Iterable[Prediction], path: Path, style: CellFormat)
     words, numbers = pa.list_(pa.string()), pa.list_(pa.float64())
     kinds = (pa.string() if is_named else pa.int64(), words, numbers, words, numbers)
     schema = pa.schema(list(zip(COLUMNS, kinds, strict=True)))
-    n_rows = 0
     with replacing(path) as beside, parquet.ParquetWriter(str(beside), schema) as writer:
         while group:
             columns = zip(*map(table_cells, group), strict=True)
             values = {name: list(column) for name, column in zip(COLUMNS, columns, strict=True)}
             writer.write_table(pa.Table.from_pydict(values, schema))
-            n_rows += len(group)
             group = list(islice(remaining, GROUP_ROWS))
-    return n_rows
-
-
-class CountedRows:
-    """Predictions that are counted as they pass."""
-
-    def __init__(self, answers: Iterable[Prediction]) -> None:
-        self._answers = answers
-        self.n_rows = 0
-
-    def __iter__(self) -> Iterator[Prediction]:
-        """Yield the predictions."""
-        for answer in self._answers:
-            self.n_rows += 1
-            yield answer
 
 
 def table_cells(
@@ -321,15 +307,6 @@ def table_cells(
     """Return the cells of one row of a table."""
     own = [answer.scores[label] for label in answer.labels]
     return answer.row, answer.labels, own, list(answer.scores), list(answer.scores.values())
-
-
-def _check_pyarrow() -> None:
-    """Raise an error that names the extra for Parquet, before any work is done."""
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise MissingExtraError("pyarrow", "frames") from None
-    del pa
 
 
 def load_model(path: Path) -> "Model":
