@@ -69,5 +69,5 @@ def catalogued(name: str, n_queries: int, kind: str) -> Case:
     rows, queries = matrix[order[:-held_out]], matrix[order[-held_out:]]
     if kind == "tfidf":
         weigh = TfIdf().fit(rows)
-        rows, queries = weigh.transform(rows), weigh.transform(queries)
+        rows, queries = (sparse.csr_array(weigh.transform(each)) for each in (rows, queries))
     return Case(f"{path.stem} {kind}", rows, queries)

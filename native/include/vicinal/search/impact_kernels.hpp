@@ -17,10 +17,10 @@
 // D_i. D_i, K_i and computed cosines may exceed 1 where a row is unlike all others. C_i is computed
 // for 512 rows at a time. Where every t_ij is 1 or 0, a column is a bitmap over rows, which is
 // added in bit planes with weight 2^r for each bit r of w_j. Otherwise t_ij is a byte from -127 to
-// 127, and two columns are multiplied by their weights and added at a time. What negative values of
-// the query contribute is added up apart and subtracted. W is chosen such that no sum, and no part
-// of one, leaves the 16-bit range: |C_i| is at most 127 times the sum of all w_j, and by the same
-// inequality at most |w| |t_i|.
+// 127. Two columns are multiplied by their weights and added at a time, and a sum adds round(h (w_j
+// t_ij + w_k t_ik) / 2^15), which is wrong by at most 1/2. |C_i| is at most |w| |t_i| by the same
+// inequality, so that h is chosen such that no sum leaves the 16-bit range. What negative values of
+// the query contribute is added up apart and subtracted.
 //
 // A list stores b = round(32512 u_ij / M_j), M_j the largest |u_ij| of the feature. The query's
 // value is the 16-bit weight w = round(q M S 128/127), and a row's accumulator adds
