@@ -478,7 +478,7 @@ def test_own_metrics_rank_methods_and_are_in_tables_and_reports(
     assert out.index("micro-f1") < out.index("fewer-labels")
     monkeypatch.setattr(catalogue, "_OWN", {})  # as in a process that does not import the module
     words = ("--from", store, "--report", page, "--csv", tmp_path / "folds.csv")
-    code, _, err = run("compare", data_file, *words)
+    code, _, err = run("compare", *words)
     assert code == 0, err
     assert "fewer-labels" not in page.read_text()
     lines = (tmp_path / "folds.csv").read_text().splitlines()
