@@ -239,10 +239,10 @@ def frame_source(data: str, table: TableChoice, columns: list[str], *, labelled:
     options = table_options(table)
     records = read_records(data, options, (), None, labelled=labelled)
     frame = _frame({name: records.cells(name) for name in columns if name in records.columns})
-    reading = find_reading(records, options) if labelled else None
-    sets = None if reading is None else read_labels(records, reading)
-    names = tuple(sorted({label for row in sets or () for label in row}))
-    Y = None if sets is None else indicator_of(sets, names)
+    Y, names = None, tuple[str, ...]()
+    if labelled:
+        sets, names = read_labels(records, find_reading(records, options))
+        Y = indicator_of(sets, names)
     rows = options.row_names or records.row_names
     row_names = None if rows is None else tuple(map(str, records.cells(rows)))
     return Source(shown_name(data), frame, records.n_rows, Y, names, row_names)

@@ -146,10 +146,11 @@ def read_content(
         if known is None
         else known_reading(records, options, known, labelled)
     )
-    labels = read_labels(records, reading) if labelled else None
-    names = reading.label_columns or tuple(sorted(set(chain.from_iterable(labels or ()))))
+    labels, names = None, tuple[str, ...]()
+    if labelled:
+        labels, names = read_labels(records, reading)
     column = row_names_column(records, reading, options)
-    return content_of(records, reading, labels, names, column)
+    return content_of(records, reading, labels, reading.label_columns or names, column)
 
 
 def content_of(

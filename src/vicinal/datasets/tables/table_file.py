@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vicinal._core.arrays import Csr, Features
+from vicinal._core.arrays import Features
 from vicinal._core.labels import indicator_of
 from vicinal.datasets.data_files import FilePath, write_data
 from vicinal.datasets.dataset import Dataset, by_content
@@ -83,7 +83,11 @@ def read_table(
     records = read_records(path, how, wanted_columns(how, None))
     reading = find_reading(records, how)
     X, feature_names = table_features(records, reading, bag)
-    Y, known = _indicator(records, read_labels(records, reading), label_names)
+    sets, known = read_labels(records, reading)
+    if label_names is not None:
+        _check_known(records, sets, label_names)
+        known = tuple(label_names)
+    Y = indicator_of(sets, known)
     named = reading.row_names
     own_names = None if named is None else tuple(map(str, records.cells(named)))
     try:
@@ -93,20 +97,15 @@ def read_table(
         raise DataFormatError(path, expected, str(error.got)) from None
 
 
-def _indicator(
-    records: Records, sets: list[list[str]], names: Sequence[str] | None
-) -> tuple[Csr, tuple[str, ...]]:
-    """Return the label sets as an indicator, and the names of its columns (given or sorted)."""
-    if names is None:
-        known = tuple(sorted(set(itertools.chain.from_iterable(sets))))
-        return indicator_of(sets, known), known
-    if len(set(names)) != len(names):
+def _check_known(records: Records, sets: list[list[str]], names: Sequence[str]) -> None:
+    """Raise for repeated names, and for a label that is not among them."""
+    known = set(names)
+    if len(known) != len(names):
         raise InvalidArgumentError("label_names", "different names", "a repeated name")
     for at, labels in enumerate(sets):
-        unknown = [label for label in labels if label not in set(names)]
+        unknown = [label for label in labels if label not in known]
         if unknown:
             raise records.error(at, "a label of label_names", repr(unknown[0]))
-    return indicator_of(sets, names), tuple(names)
 
 
 def write_table(
