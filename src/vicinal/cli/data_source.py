@@ -38,8 +38,8 @@ from vicinal.datasets.tables.table_rows import STANDARD_INPUT, read_records
 from vicinal.datasets.texts import text_blocks
 from vicinal.datasets.vector_files import read_vectors
 from vicinal.errors import InvalidArgumentError, MissingExtraError
-from vicinal.methods import Blend, FrameColumns
-from vicinal.methods.feature_views import BesideVectors, Views
+from vicinal.methods.feature_views import BesideVectors
+from vicinal.methods.model_columns import frame_columns
 from vicinal.preprocess import MinMax, TextVectorizer
 from vicinal.preprocess.languages import check_language
 
@@ -231,22 +231,6 @@ def new_source(
     vectors = vectors_for(model, table)
     source = _new_rows(model, data, rows, auto, table, labelled)
     return source if vectors is None else with_vectors(source, vectors)
-
-
-def frame_columns(model: Any) -> list[str] | None:
-    """Return the columns of the frame that a model was fitted on; None for other models."""
-    first = model.steps[0][1] if isinstance(model, Pipeline) else model
-    if isinstance(first, Views):
-        first = first.transformers_[0]
-    if isinstance(first, Blend):
-        first = first._frame_columns()
-    if isinstance(first, FrameColumns):
-        return list(first.kinds_)
-    # A table that was read for such a step has its columns by number.
-    if isinstance(first, ColumnTransformer) and getattr(model, "reading_", None) is None:
-        names = vars(first).get("feature_names_in_")
-        return None if names is None else list(map(str, names))
-    return None
 
 
 def frame_source(data: str, table: TableChoice, columns: list[str], *, labelled: bool) -> Source:

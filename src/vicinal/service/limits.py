@@ -143,6 +143,10 @@ def check_limits(rows: Sequence[Mapping[str, Any]], limits: Limits) -> None:
             if len(row.get(field, ())) > limits.features:
                 most = f"more than {limits.features} features"
                 raise ServiceError(422, "too-many-features", f"rows.{place}.{field}: {most}")
+        cells = row.get("features", {}).values()
+        if any(len(cell) > limits.text_characters for cell in cells if isinstance(cell, str)):
+            most = f"a cell is longer than {limits.text_characters} characters"
+            raise ServiceError(422, "text-too-long", f"rows.{place}.features: {most}")
 
 
 def check_most(field: str, value: int, most: int) -> None:

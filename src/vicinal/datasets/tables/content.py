@@ -20,7 +20,7 @@ from vicinal.datasets.tables.label_cells import (
     read_labels,
     warn_if_rare,
 )
-from vicinal.datasets.tables.reading import MISSING, Reading, Records, TableOptions
+from vicinal.datasets.tables.reading import MISSING, Reading, Records, TableOptions, described
 from vicinal.datasets.tables.table_rows import TableFile, read_records, record_blocks, table_file
 from vicinal.errors import InvalidArgumentError, logger
 
@@ -69,8 +69,7 @@ def _joined(records: Records, at: int, cells: Mapping[str, Any]) -> str:
     """Return the cells of a row, which must be texts, on a line each."""
     for column, value in cells.items():
         if not isinstance(value, str):
-            got = "a row without it" if value is MISSING else repr(value)
-            raise records.error(at, f"text in {column!r}", got)
+            raise records.error(at, f"text in {column!r}", described(value))
     return "\n".join(cells.values())
 
 
@@ -168,10 +167,17 @@ def content_of(
     return Content(
         X=_features(records, reading),
         labels=labels,
-        row_names=None if row_names is None else tuple(map(str, records.cells(row_names))),
+        row_names=None if row_names is None else _names_of_rows(records, row_names),
         reading=reading,
         lines=records.lines,
     )
+
+
+def _names_of_rows(records: Records, column: str) -> tuple[str, ...]:
+    """Return the names of the rows; a row without one has its line number."""
+    records.require_one([column])
+    cells = zip(records.columns[column], records.lines, strict=True)
+    return tuple(str(line if cell in (None, MISSING) else cell) for cell, line in cells)
 
 
 def wanted_columns(options: TableOptions, known: Reading | None) -> list[str]:
@@ -241,8 +247,8 @@ def column_numbers(records: Records, column: str, decimal: str) -> list[float]:
         value = number_of(cell, decimal)
         if value is None or not math.isfinite(value):
             expected = f"a number in {column!r} (--feature-columns can omit the column)"
-            empty = cell is None or (isinstance(cell, str) and not cell.strip())
-            raise records.error(at, expected, "an empty cell" if empty else repr(cell))
+            cell = cell.strip() if isinstance(cell, str) else cell
+            raise records.error(at, expected, described(cell))
         values.append(value)
     return values
 
