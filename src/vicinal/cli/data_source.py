@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
@@ -36,8 +37,9 @@ from vicinal.datasets.tables.guess import find_reading, number_of
 from vicinal.datasets.tables.label_cells import read_labels
 from vicinal.datasets.tables.table_rows import STANDARD_INPUT, read_records
 from vicinal.datasets.texts import text_blocks
-from vicinal.datasets.vector_files import read_vectors
+from vicinal.datasets.vector_files import has_vectors, read_vectors
 from vicinal.errors import InvalidArgumentError, MissingExtraError
+from vicinal.methods.blend.parts import are_vectors
 from vicinal.methods.feature_views import BesideVectors
 from vicinal.methods.model_columns import frame_columns
 from vicinal.preprocess import MinMax, TextVectorizer
@@ -170,16 +172,36 @@ def training_source(
     """Return the training rows and the preprocessing steps."""
     if is_table_file(data):
         source = table_source(data, table)
-        reading = source.reading or Reading()
-        steps = table_steps(reading, table, preprocess)
     else:
         source = features_source(data, rows, "train", table)
+    if preprocess == "auto" and _are_vectors(source.X):
+        preprocess = "none"  # they are compared by their direction
+    if is_table_file(data):
+        steps = table_steps(source.reading or Reading(), table, preprocess)
+    else:
         steps = make_steps(preprocess, sparse.issparse(source.X))
     if table.vectors is None:
         return source, steps
     view = "words" if isinstance(source.X, list) else "columns"
-    beside = with_vectors(source, read_vectors(table.vectors, "--vectors"))
+    vectors = read_vectors(table.vectors, "--vectors")
+    if Path(data) == table.vectors and len(source.columns or ()) >= vectors.shape[1]:
+        return source, steps  # the table has nothing else
+    beside = with_vectors(source, vectors)
     return beside, [("views", BesideVectors(steps, view))]
+
+
+def _are_vectors(X: object) -> bool:
+    """Tell whether training rows are vectors, such as an encoder makes them."""
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "f":
+        return False
+    return are_vectors(X.min(axis=0), X.max(axis=0))
+
+
+def with_own_vectors(table: TableChoice, data: str) -> TableChoice:
+    """Return options that read vectors from the table itself, if it has some and no others are."""
+    if table.vectors is not None or not is_table_file(data) or not has_vectors(data):
+        return table
+    return replace(table, vectors=Path(data))
 
 
 def with_vectors(source: Source, vectors: NDArray[Any]) -> Source:
@@ -202,7 +224,7 @@ def some_rows(X: Any, rows: slice) -> Any:
     return {name: each[rows] for name, each in X.items()} if isinstance(X, dict) else X[rows]
 
 
-def vectors_for(model: Any, table: TableChoice) -> NDArray[Any] | None:
+def vectors_for(model: Any, table: TableChoice, data: str) -> NDArray[Any] | None:
     """Return the vectors of ``--vectors``, which a model needs or cannot use; None without."""
     first = model.steps[0][1] if isinstance(model, Pipeline) else None
     if not isinstance(first, BesideVectors):
@@ -210,6 +232,7 @@ def vectors_for(model: Any, table: TableChoice) -> NDArray[Any] | None:
             expected = "no file, because the model was trained without vectors"
             raise InvalidArgumentError("--vectors", expected, str(table.vectors))
         return None
+    table = with_own_vectors(table, data)
     expected = f"a file with a vector of {first.n_values_} numbers for each row, as in training"
     if table.vectors is None:
         raise InvalidArgumentError("--vectors", expected, "no file")
@@ -228,7 +251,7 @@ def new_source(
     `rows`, `auto`: the rows to use of a data set with a train/test split; see :func:`choose_rows`.
     `labelled`: whether to read labels; if not, the file need not have any.
     """
-    vectors = vectors_for(model, table)
+    vectors = vectors_for(model, table, data)
     source = _new_rows(model, data, rows, auto, table, labelled)
     return source if vectors is None else with_vectors(source, vectors)
 
@@ -404,7 +427,7 @@ def new_blocks(
     `model`, `data`, `rows`, `auto`, `table`, `labelled`: as for
     :func:`~vicinal.cli.data_source.new_source`.
     """
-    vectors = vectors_for(model, table)
+    vectors = vectors_for(model, table, data)
     with _row_blocks(model, data, rows, auto, table, labelled) as found:
         if vectors is None:
             yield found

@@ -65,6 +65,7 @@ def train(
 
     The default method, blend, combines neighbours and linear models and needs no tuning.
     """
+    from vicinal.cli.data_source import with_own_vectors
     from vicinal.cli.predict import save_named, vocabulary_of
     from vicinal.cli.settings import check_saveable, make_estimator, parse_settings
     from vicinal.methods import Pipeline
@@ -74,6 +75,9 @@ def train(
     import_modules(imports, [method])
     check_saveable("--method", [method])
     estimator = make_estimator(method, parse_settings(settings or []))
+    chosen = table.text or table.feature_columns or out_of_core
+    if not chosen and hasattr(type(estimator), "views_"):
+        table = with_own_vectors(table, data)
     _check_vectors(table, estimator, out_of_core)
     began = time.perf_counter()
     source, steps, streamed = _training_rows(

@@ -9,6 +9,7 @@ from typing import Literal
 
 from vicinal.datasets.tables.label_cells import ONES, ZEROS, find_separator
 from vicinal.datasets.tables.reading import MISSING, Reading, Records, TableOptions
+from vicinal.datasets.vector_files import vector_columns
 from vicinal.errors import DataFormatError, logger
 
 Kind = Literal["number", "date", "category", "text"]
@@ -181,6 +182,7 @@ def _features(
         return tuple(options.text), (), (), "."
     given = _expand(records, options.feature_columns, "--feature-columns")
     if not given:
+        used = used | set(_vectors(records, [name for name in records.names if name not in used]))
         text = _named(records, TEXT_NAMES)
         if text is not None and text not in used:
             _log_text(records, text, used)
@@ -201,6 +203,17 @@ def _features(
     _log_kinds(kinds, left_out, decimal)
     numbers = (*kinds["number"], *kinds["date"])
     return tuple(kinds["text"]), numbers, tuple(kinds["category"]), decimal
+
+
+def _vectors(records: Records, free: list[str]) -> list[str]:
+    """Return the columns of vectors in a Parquet file that has other columns too, and log them."""
+    if not str(records.path).lower().endswith(".parquet"):
+        return []
+    found = vector_columns({name: records.columns[name] for name in free})
+    if not found or all(name in found or _is_left_out(records, name) for name in free):
+        return []
+    logger.info("vectors in %s: train uses them with the blend", _some(found))
+    return found
 
 
 def _is_left_out(records: Records, column: str) -> bool:
