@@ -103,7 +103,7 @@ def train(
         "rows": source.n_rows,
         "features": estimator.n_features_in_,
         "labels": len(source.label_names),
-        "model": " → ".join(" ".join(repr(step).split()) for _, step in model.steps),
+        "model": " → ".join(_shown(step) for _, step in model.steps),
         "seconds to fit": seconds,
         "saved in": str(output),
     }
@@ -111,6 +111,15 @@ def train(
         print_json(facts)
     else:
         print_facts("Trained", facts)
+
+
+def _shown(step: Any) -> str:
+    """Return a step on one line; of the steps for some columns, the names."""
+    if hasattr(step, "first") and step.steps_:  # rows beside vectors
+        return f"{' → '.join(_shown(each) for _, each in step.steps_)} and vectors"
+    if hasattr(step, "transformers_"):
+        return f"{type(step).__name__}({', '.join(name for name, *_ in step.transformers_)})"
+    return " ".join(repr(step).split())
 
 
 def _check_vectors(table: TableChoice, estimator: Any, folder: Path | None) -> None:

@@ -170,7 +170,7 @@ def test_vectors_in_the_table_itself(run, corpus, model, columns):
     plain = ("--method", "instance-knn", "--language", "none")
     code, out, err = run("train", folder / "all.parquet", "-o", folder / "plain", *plain)
     assert code == 0, err
-    assert "vectors" not in out
+    assert "BesideVectors" not in out
 
 
 def test_a_table_of_vectors_alone_is_not_scaled(run, corpus):
