@@ -71,6 +71,11 @@ class RowReader:
             names = getattr(first, "feature_names_in_", range(self.n_features))
         return [str(name) for name in names]
 
+    @property
+    def columns(self) -> list[str] | None:
+        """The columns whose cells a row has by name; None for rows of texts or numbers."""
+        return None if self._columns is None else list(self._columns.names)
+
     def check(self, rows: Sequence[Row]) -> None:
         """Refuse rows that this model cannot take, naming the row and the field."""
         for place, row in enumerate(rows):

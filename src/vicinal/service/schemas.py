@@ -226,6 +226,7 @@ class ModelFacts(BaseModel):
     version: int
     rows_since_threshold: int
     reads_text: bool
+    columns: list[str] | None
     can_learn: bool
     writes: Literal["token", "anyone", "nobody"]
     metrics: dict[str, float | None] | None
