@@ -176,8 +176,11 @@ def _row_labels(records: Records, column: str, cell: Any, separator: str) -> lis
     return list(dict.fromkeys(chain.from_iterable(labels))) if len(labels) == len(found) else None
 
 
-def find_separator(records: Records, column: str, given: str | None) -> str:
-    """Return the separator given by the caller, or detect it in the cells and log it."""
+def find_separator(records: Records, column: str, given: str | None) -> str | None:
+    """Return the separator given by the caller, or detect it in the cells and log it.
+
+    None if there is none to be seen, because every cell is a list: another file may have one.
+    """
     if given is not None:
         return given
     if column in records.repeated:
@@ -205,7 +208,7 @@ def find_separator(records: Records, column: str, given: str | None) -> str:
         )
     elif any(isinstance(cell, list) for cell in cells):
         logger.info("labels from column %r, a list per cell (--labels changes this)", column)
-    return found
+    return found if texts else None
 
 
 def _log_repeated(records: Records, column: str) -> None:
