@@ -31,7 +31,9 @@ SHOWN = (
 
 
 def demo(
-    neighbors: Annotated[int, typer.Option(help="Number of neighbours.", min=1)] = 10,
+    neighbors: Annotated[
+        int, typer.Option(help="Number of neighbours of the papers' methods.", min=1)
+    ] = 10,
     serve: Annotated[
         bool, typer.Option("--serve", help="Serve a model of the embedded data, with a web page.")
     ] = False,
@@ -42,7 +44,7 @@ def demo(
     from vicinal.metrics import metrics_table
 
     if serve:
-        serve_demo(neighbors, port)
+        serve_demo(port)
         return
     data = load("debtags")
     print_facts("Data: tags of Debian packages", data.statistics())
@@ -67,7 +69,7 @@ def _published_methods(
 ) -> tuple[dict[str, dict[str, float]], float]:
     """Return the metrics of methods from the papers, all from one search, and their seconds."""
     from vicinal.index import build_index
-    from vicinal.methods import LCIF, BRkNN, InstanceKNN, LPkNN, MLkNN
+    from vicinal.methods import LCIF, InstanceKNN, LPkNN, MLkNN
 
     train, test = data.split()
     began = time.perf_counter()
@@ -79,7 +81,6 @@ def _published_methods(
         f"{searched - began:.1f} s. The papers' methods below use the same two graphs.\n"
     )
     models: dict[str, NeighborEstimator] = {
-        "BRkNN-a": BRkNN(neighbors, variant="a", metric="cosine"),
         "LPkNN": LPkNN(neighbors, metric="cosine"),
         "MLkNN": MLkNN(neighbors, metric="cosine"),
         "InstanceKNN": InstanceKNN(neighbors),
@@ -137,7 +138,8 @@ def _teach_package(model: "Blend", data: "Dataset", test: "Dataset") -> None:
     """Teach the model the tags of a package that it predicted badly, and ask again."""
     import numpy as np
 
-    some = test.subset(np.flatnonzero(np.diff(test.Y.indptr) >= 3)[:200])
+    n_tags = np.diff(test.Y.indptr)
+    some = test.subset(np.flatnonzero((n_tags >= 3) & (n_tags <= 8))[:200])
     wrong = abs(model.predict(some.X) - some.Y).sum(axis=1)
     chosen = some.subset([int(np.argmax(wrong))])
     true = [data.label_names[label] for label in chosen.Y.indices.tolist()]
@@ -172,14 +174,14 @@ EXAMPLES = (
 )
 
 
-def serve_demo(neighbors: int, port: int) -> None:
-    """Train on the embedded data, save the model in a temporary folder and serve it."""
+def serve_demo(port: int) -> None:
+    """Train the default model on the embedded data, save it in a temporary folder and serve it."""
     from vicinal.datasets import load
-    from vicinal.methods import MLkNN, save
+    from vicinal.methods import Blend, save
 
     data = load("debtags")
-    say(f"Training ML-kNN on {data.n_rows:,} Debian packages …")
-    model = text_model(data, MLkNN(neighbors, metric="cosine"))
+    with errors.status(f"Training on {data.n_rows:,} Debian packages"):
+        model = text_model(data, Blend())
     with tempfile.TemporaryDirectory(prefix="vicinal-demo-") as folder:
         path = Path(folder) / "debtags"
         save(model, path)

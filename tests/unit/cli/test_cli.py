@@ -196,7 +196,6 @@ def test_a_folder_that_is_no_model_is_refused(run, tmp_path):
     assert "expected a model file, got a folder" in err
 
 
-@pytest.mark.filterwarnings("ignore:Blend. the ridge uses")
 @pytest.mark.parametrize("rows", [250, pytest.param(30300, marks=pytest.mark.slow)])
 def test_demo_shows_figures_and_three_packages(run, monkeypatch, rows):
     data = datasets.load("debtags")

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -92,11 +93,55 @@ inline double vote_weight(Metric metric, double value, double power) {
   return std::pow(similarity, power);
 }
 
-// Makes the cells of some rows after others; one per worker. Its memory does not grow with the
-// number of labels: it holds the labels of the neighbours.
+// The labels of the neighbours of a row, rising, and the scores of votes and local ridge for them.
+struct NearLabels {
+  std::vector<std::int32_t> labels;
+  std::vector<double> scores;  // [parts][labels]
+
+  std::span<const double> of_part(std::size_t part) const {
+    return std::span(scores).subspan(part * labels.size(), labels.size());
+  }
+
+  // Where a label is; the number of labels if it is none of them.
+  std::size_t find(std::int32_t label) const {
+    const auto at = std::lower_bound(labels.begin(), labels.end(), label);
+    return at != labels.end() && *at == label ? at - labels.begin() : labels.size();
+  }
+};
+
+// A set of labels that are then numbered as they rise: a bit per label, and the number of labels in
+// the words before each word.
+class LabelNumbers {
+ public:
+  explicit LabelNumbers(std::int64_t n_labels) : words_((n_labels + 63) / 64), before_(words_) {}
+
+  void insert(std::int32_t label) { words_[label / 64] |= std::uint64_t{1} << (label % 64); }
+
+  // Append all labels, rising. They can be numbered then.
+  void list(std::vector<std::int32_t>& labels) {
+    for (std::size_t w = 0; w < words_.size(); ++w) {
+      before_[w] = labels.size();
+      for (std::uint64_t left = words_[w]; left != 0; left &= left - 1)
+        labels.push_back(static_cast<std::int32_t>(64 * w + std::countr_zero(left)));
+    }
+  }
+
+  std::size_t number_of(std::int32_t label) const {
+    const std::uint64_t lower = (std::uint64_t{1} << (label % 64)) - 1;
+    return before_[label / 64] + std::popcount(words_[label / 64] & lower);
+  }
+
+  void clear() { std::fill(words_.begin(), words_.end(), 0); }
+
+ private:
+  std::vector<std::uint64_t> words_, before_;
+};
+
+// Makes the cells of some rows after others; one per worker. Its memory: the labels of the
+// neighbours, and a quarter of a byte per label.
 class RowCells {
  public:
-  explicit RowCells(const BlendInput& input) : input_(input) {
+  explicit RowCells(const BlendInput& input) : input_(input), numbers_(input.n_labels()) {
     for (const BlendView& view : input.views) n_centroids_ += view.centroids != nullptr ? 1 : 0;
     cosines_.resize(n_centroids_);
   }
@@ -105,13 +150,13 @@ class RowCells {
   void make(std::int64_t first, std::int64_t last, const CandidateCounts& counts, BlendCells& out) {
     first_ = first;
     candidates_.resize(last - first);
+    near_.resize(last - first);
     for (std::int64_t row = first; row < last; ++row) {
-      score(row);
+      score(row, near_[row - first]);
       choose(row, counts, candidates_[row - first]);
     }
     compare(last, counts);
     for (std::int64_t row = first; row < last; ++row) {
-      if (last - first > 1) score(row);
       list(row, counts);
       write(row, out);
       out.indptr.push_back(std::ssize(out.labels));
@@ -126,38 +171,33 @@ class RowCells {
   };
 
   // The scores of votes and local ridge, for the labels of the neighbours.
-  void score(std::int64_t row) {
-    collect(row);
+  void score(std::int64_t row, NearLabels& near) {
+    collect(row, near);
     std::size_t n_parts = 0;
+    const std::size_t n_labels = near.labels.size();
     for (const BlendView& view : input_.views) n_parts += view.vote_ks.size() + view.n_ridges;
-    scores_.assign(n_parts * local_.size(), 0.0);
-    double* scores = scores_.data();
+    near.scores.assign(n_parts * n_labels, 0.0);
+    double* scores = near.scores.data();
     for (std::size_t v = 0; v < input_.views.size(); ++v) {
       const BlendView& view = input_.views[v];
       const auto values = view.values.subspan(row * view.k, view.k);
-      const std::size_t found = found_[v];
-      for (std::size_t i = 0; i < view.vote_ks.size(); ++i, scores += local_.size())
+      const std::size_t found = ends_[v].size();
+      for (std::size_t i = 0; i < view.vote_ks.size(); ++i, scores += n_labels)
         vote(v, values.first(std::min<std::size_t>(found, view.vote_ks[i])), view.vote_powers[i],
              scores);
-      for (std::int64_t i = 0; i < view.n_ridges; ++i, scores += local_.size())
+      for (std::int64_t i = 0; i < view.n_ridges; ++i, scores += n_labels)
         regress(v, view.ridge.subspan((i * input_.n_rows + row) * view.k, found), scores);
     }
   }
 
   // The labels of the neighbours of all views, rising, and where those of each neighbour are.
-  void collect(std::int64_t row) {
-    local_.clear();
-    found_.assign(input_.views.size(), 0);
-    for (std::size_t v = 0; v < input_.views.size(); ++v) {
-      const auto ids = neighbors(v, row);
-      found_[v] = ids.size();
-      for (const std::int32_t id : ids) {
-        const auto labels = input_.labels.columns(id);
-        local_.insert(local_.end(), labels.begin(), labels.end());
-      }
-    }
-    std::sort(local_.begin(), local_.end());
-    local_.erase(std::unique(local_.begin(), local_.end()), local_.end());
+  void collect(std::int64_t row, NearLabels& near) {
+    numbers_.clear();
+    for (std::size_t v = 0; v < input_.views.size(); ++v)
+      for (const std::int32_t id : neighbors(v, row))
+        for (const std::int32_t label : input_.labels.columns(id)) numbers_.insert(label);
+    near.labels.clear();
+    numbers_.list(near.labels);
     places_.resize(input_.views.size());
     ends_.resize(input_.views.size());
     for (std::size_t v = 0; v < input_.views.size(); ++v) {
@@ -165,7 +205,7 @@ class RowCells {
       ends_[v].clear();
       for (const std::int32_t id : neighbors(v, row)) {
         for (const std::int32_t label : input_.labels.columns(id))
-          places_[v].push_back(place_of(label));
+          places_[v].push_back(static_cast<std::uint32_t>(numbers_.number_of(label)));
         ends_[v].push_back(places_[v].size());
       }
     }
@@ -177,10 +217,6 @@ class RowCells {
     std::size_t found = 0;
     while (found < ids.size() && ids[found] >= 0) ++found;
     return ids.first(found);
-  }
-
-  std::size_t place_of(std::int32_t label) const {
-    return std::lower_bound(local_.begin(), local_.end(), label) - local_.begin();
   }
 
   // Votes sum to one over the neighbours.
@@ -217,35 +253,38 @@ class RowCells {
       for (std::int32_t label = 0; label < input_.n_labels(); ++label) chosen.push_back(label);
       return;
     }
-    const double* scores = scores_.data();
+    const NearLabels& near = near_[row - first_];
+    std::size_t part = 0;
     for (const BlendView& view : input_.views) {
-      for (std::size_t i = 0; i < view.vote_ks.size(); ++i, scores += local_.size())
-        add_best(scores, counts.votes, chosen);
-      for (std::int64_t i = 0; i < view.n_ridges; ++i, scores += local_.size())
-        add_best(scores, counts.ridge, chosen);
+      for (std::size_t i = 0; i < view.vote_ks.size(); ++i)
+        add_best(near, part++, counts.votes, chosen);
+      for (std::int64_t i = 0; i < view.n_ridges; ++i) add_best(near, part++, counts.ridge, chosen);
     }
     for (const auto& table : input_.tables) {
-      best_.clear();
+      const double* scores = table.data() + row * input_.n_labels();
+      best_.start(counts.table);
       for (std::int32_t label = 0; label < input_.n_labels(); ++label)
-        best_.push_back({-table[row * input_.n_labels() + label], label});
-      add_first(counts.table, chosen);
+        best_.offer(label, scores[label]);
+      add_found(counts.table, chosen);
     }
     std::sort(chosen.begin(), chosen.end());
     chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   }
 
   // Only labels with a score above 0 are promising.
-  void add_best(const double* scores, std::int64_t count, std::vector<std::int32_t>& chosen) {
-    best_.clear();
-    for (std::size_t i = 0; i < local_.size(); ++i)
-      if (scores[i] > 0.0) best_.push_back({-scores[i], local_[i]});
-    add_first(count, chosen);
+  void add_best(const NearLabels& near, std::size_t part, std::int64_t count,
+                std::vector<std::int32_t>& chosen) {
+    best_.start(count);
+    const auto scores = near.of_part(part);
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      if (scores[i] > 0.0) best_.offer(near.labels[i], scores[i]);
+    add_found(count, chosen);
   }
 
-  void add_first(std::int64_t count, std::vector<std::int32_t>& chosen) {
-    const std::size_t n = std::min<std::size_t>(count, best_.size());
-    if (n < best_.size()) std::nth_element(best_.begin(), best_.begin() + n, best_.end(), before);
-    for (std::size_t i = 0; i < n; ++i) chosen.push_back(best_[i].id);
+  void add_found(std::int64_t count, std::vector<std::int32_t>& chosen) {
+    if (count == 0) return;
+    best_.cut();
+    for (const Neighbor& each : best_.labels()) chosen.push_back(each.id);
   }
 
   // The cosines of all rows and the centroids of each view. Below the candidates, labels are those
@@ -317,13 +356,14 @@ class RowCells {
   // What each part says of a label.
   void say(std::int64_t row, std::int32_t label) {
     said_.clear();
-    const std::size_t place = place_of(label);
-    const bool is_near = place < local_.size() && local_[place] == label;
+    const NearLabels& near = near_[row - first_];
+    const std::size_t place = near.find(label);
+    const bool is_near = place < near.labels.size();
     std::size_t part = 0, number = 0;
     for (const BlendView& view : input_.views) {
       const std::size_t n_parts = view.vote_ks.size() + view.n_ridges;
       for (std::size_t i = 0; i < n_parts; ++i, ++part)
-        said_.push_back(is_near ? scores_[part * local_.size() + place] : 0.0);
+        said_.push_back(is_near ? near.of_part(part)[place] : 0.0);
       if (view.centroids != nullptr)
         said_.push_back(cosines_[number++].cosine(row - first_, label));
     }
@@ -342,7 +382,7 @@ class RowCells {
     for (const BlendView& view : input_.views) {
       const std::size_t n_parts = view.vote_ks.size() + view.n_ridges;
       for (std::size_t i = 0; i < n_parts; ++i, ++part)
-        bests_.push_back(largest(std::span(scores_).subspan(part * local_.size(), local_.size())));
+        bests_.push_back(largest(near_[row - first_].of_part(part)));
       if (view.centroids != nullptr)
         bests_.push_back(std::max(least_best, cosines_[number++].largest(row - first_)));
     }
@@ -367,18 +407,17 @@ class RowCells {
   const BlendInput& input_;
   std::size_t n_centroids_ = 0;
   std::int64_t first_ = 0;
-  // Of one row: labels of its neighbours, scores by part and label, numbers of neighbours by view,
-  // and for each view where the labels of each neighbour are and where they end.
-  std::vector<std::int32_t> local_;
-  std::vector<double> scores_;
-  std::vector<std::size_t> found_;
-  std::vector<std::vector<std::size_t>> places_, ends_;
+  // Of one row, for each view: where the labels of each neighbour are, and where they end.
+  std::vector<std::vector<std::uint32_t>> places_;
+  std::vector<std::vector<std::size_t>> ends_;
+  LabelNumbers numbers_;
+  std::vector<NearLabels> near_;                       // of each row
   std::vector<std::vector<std::int32_t>> candidates_;  // of each row
   std::vector<CentroidCosines> cosines_;               // of each view that has centroids
   std::vector<CentroidCosines::Row> asked_;
   std::vector<Entry> listed_;
   std::vector<double> weights_, bests_, said_;
-  std::vector<Neighbor> best_;
+  BestLabels best_;
   std::vector<float> of_row_;
 };
 

@@ -642,6 +642,48 @@ class LabelCentroids {
   std::vector<std::shared_ptr<Lengths>> lengths_;   // of the labels of each tile
 };
 
+// The best labels of a row; of equally good ones, the lower. They come in any order.
+class BestLabels {
+ public:
+  void start(std::size_t count) {
+    count_ = std::max<std::size_t>(count, 1);
+    least_ = -std::numeric_limits<double>::infinity();
+    labels_.clear();
+  }
+
+  // What a label must score at least to be one of them, so far.
+  double least() const { return least_; }
+
+  // Labels that may be among the best are kept until the next cut.
+  void offer(std::int32_t label, double score) {
+    if (score < least_) return;
+    labels_.push_back({-score, label});
+    if (labels_.size() >= 2 * count_ + 64) cut();
+  }
+
+  // Keep as many as asked for, at least one, in any order.
+  void cut() {
+    if (labels_.size() <= count_) return;
+    std::nth_element(labels_.begin(), labels_.begin() + (count_ - 1), labels_.end(), before);
+    labels_.resize(count_);
+    least_ = -labels_.back().key;
+  }
+
+  // The same, best first.
+  void sort() {
+    cut();
+    std::sort(labels_.begin(), labels_.end(), before);
+  }
+
+  // The negated scores and labels that are kept.
+  const std::vector<Neighbor>& labels() const { return labels_; }
+
+ private:
+  std::size_t count_ = 1;
+  double least_ = 0.0;
+  std::vector<Neighbor> labels_;
+};
+
 // The cosines of some rows and all centroids: the best labels of each row, and any that are wanted.
 //
 // Labels are taken tile by tile, and in each tile row by row, so that what rows have in common is
@@ -674,10 +716,10 @@ class CentroidCosines {
   }
 
   // The best labels of a row with a cosine above 0, best first; of equally good ones, the lower.
-  const std::vector<Neighbor>& best(std::size_t row) const { return states_[row].best; }
+  const std::vector<Neighbor>& best(std::size_t row) const { return states_[row].best.labels(); }
 
   double largest(std::size_t row) const {  // 0 if none is above it
-    return states_[row].best.empty() ? 0.0 : -states_[row].best[0].key;
+    return best(row).empty() ? 0.0 : -best(row)[0].key;
   }
 
   double cosine(std::size_t row, std::int32_t label) const {
@@ -696,8 +738,7 @@ class CentroidCosines {
     std::vector<CentroidList> lists;
     std::vector<CentroidReader> readers;
     std::int32_t next = no_label;  // label
-    double least = 0.0;            // what a label must be above to be one of the best
-    std::vector<Neighbor> best;
+    BestLabels best;
     std::vector<std::pair<std::int32_t, double>> found;  // cosines, rising by label
     std::size_t n_wanted = 0;                            // how many of those wanted were seen
     double own_product = 0.0, own_square = 0.0;
@@ -716,8 +757,7 @@ class CentroidCosines {
       state.readers.emplace_back(*list, row.values[i]);
       state.next = std::min(state.next, state.readers.back().next());
     }
-    state.least = 0.0;
-    state.best.clear();
+    state.best.start(row.count);
     state.found.clear();
     state.n_wanted = 0;
     state.own_product = state.own_square = 0.0;
@@ -755,7 +795,7 @@ class CentroidCosines {
     constexpr std::int64_t step = 16;
     for (std::int64_t label = first; label < last; label += step) {
       const std::int64_t end = std::min(label + step, last);
-      const double bound = state.least * nearly_one;
+      const double bound = std::max(state.best.least(), 0.0) * nearly_one;
       bool is_any = false;
       for (std::int64_t l = label; l < end; ++l) is_any |= products[l] > bound * norms[l];
       if (!is_any) [[likely]]
@@ -767,27 +807,14 @@ class CentroidCosines {
     }
   }
 
-  // Labels come in any order within a tile and rise from tile to tile, so a label that is as good
-  // as the last of the best may be better only inside the tile: it is kept until the next cut.
+  // Labels whose rows share nothing with the row have no place among the best.
   static void keep(State& state, std::int32_t label, double cosine) {
-    if (!(cosine > 0.0) || cosine < state.least) return;
-    state.best.push_back({-cosine, label});
-    if (state.best.size() >= 2 * state.row.count + 64) cut(state);
-  }
-
-  static void cut(State& state) {
-    auto& best = state.best;
-    const std::size_t count = std::max<std::size_t>(state.row.count, 1);
-    if (best.size() <= count) return;
-    std::nth_element(best.begin(), best.begin() + (count - 1), best.end(), before);
-    best.resize(count);
-    state.least = -best.back().key;
+    if (cosine > 0.0) state.best.offer(label, cosine);
   }
 
   void finish(State& state) const {
-    cut(state);
-    std::sort(state.best.begin(), state.best.end(), before);
-    for (const Neighbor& each : state.best) state.found.emplace_back(each.id, -each.key);
+    state.best.sort();
+    for (const Neighbor& each : state.best.labels()) state.found.emplace_back(each.id, -each.key);
     std::sort(state.found.begin(), state.found.end());
   }
 

@@ -19,6 +19,7 @@
 
 #include "vicinal/common/assert.hpp"
 #include "vicinal/common/parallel.hpp"
+#include "vicinal/common/simd.hpp"
 
 namespace vicinal {
 
@@ -369,31 +370,45 @@ struct Trees {
 
 namespace trees_detail {
 
-// A node in one cache line.
+// A leaf leads to itself, so that rows may go on without a look at whether they have arrived.
 struct Node {
-  double threshold;
-  std::int32_t feature, left, right;
+  float threshold = 0;
+  std::int32_t feature = 0;
+  std::array<std::int32_t, 2> next;  // for values up to the threshold, for others
 };
 
-inline constexpr std::int64_t rows_at_once = 8;
+// A value of a row is in single precision: it is at most the threshold exactly if it is at most the
+// largest number of single precision that is not above the threshold.
+inline float rounded_down(double threshold) {
+  const auto rounded = static_cast<float>(threshold);
+  return static_cast<double>(rounded) > threshold
+             ? std::nextafter(rounded, -std::numeric_limits<float>::infinity())
+             : rounded;
+}
 
-// Add the leaves that some rows reach in one tree. The rows go down together, so that the processor
-// waits for several nodes at a time.
-inline void add_leaves(const Node* nodes, std::int32_t root, const float* cells,
-                       std::int64_t n_columns, std::int64_t n_rows, double* sums) {
+inline constexpr std::size_t rows_at_once = 8;
+
+// Add the leaves that some rows reach in one tree. The rows go down together and without branches,
+// so that the processor waits for several nodes at a time.
+inline void add_leaves(const Node* nodes, const double* leaves, std::int32_t root,
+                       const float* cells, std::int64_t n_columns, std::int64_t n_rows,
+                       double* sums) {
   std::array<std::int32_t, rows_at_once> at;
   at.fill(root);
-  for (bool goes_on = nodes[root].feature >= 0; goes_on;) {
-    goes_on = false;
-    for (std::int64_t row = 0; row < n_rows; ++row) {
-      const Node& node = nodes[at[row]];
-      if (node.feature < 0) continue;
-      const auto value = static_cast<double>(cells[row * n_columns + node.feature]);
-      at[row] = value <= node.threshold ? node.left : node.right;
-      goes_on = true;
+  std::array<const float*, rows_at_once> rows;
+  for (std::size_t i = 0; i < rows_at_once; ++i)
+    rows[i] = cells + std::min<std::int64_t>(i, n_rows - 1) * n_columns;
+  for (std::int32_t moved = 1; moved != 0;) {
+    moved = 0;
+    VICINAL_UNROLL
+    for (std::size_t i = 0; i < rows_at_once; ++i) {
+      const Node& node = nodes[at[i]];
+      const std::int32_t next = node.next[!(rows[i][node.feature] <= node.threshold)];
+      moved |= next ^ at[i];
+      at[i] = next;
     }
   }
-  for (std::int64_t row = 0; row < n_rows; ++row) sums[row] += nodes[at[row]].threshold;
+  for (std::int64_t row = 0; row < n_rows; ++row) sums[row] += leaves[at[row]];
 }
 
 }  // namespace trees_detail
@@ -402,22 +417,29 @@ inline void add_leaves(const Node* nodes, std::int32_t root, const float* cells,
 inline std::vector<double> tree_sums(const Trees& trees, std::span<const float> cells,
                                      std::int64_t n_columns, int n_threads,
                                      const InterruptCheck& interrupted = never_interrupted) {
-  using trees_detail::rows_at_once;
+  constexpr std::int64_t step = trees_detail::rows_at_once;
   constexpr std::int64_t rows_per_task = 256;  // the cells of a task stay in the cache
   const std::int64_t n_rows =
       n_columns == 0 ? 0 : static_cast<std::int64_t>(cells.size()) / n_columns;
   std::vector<trees_detail::Node> nodes(trees.feature.size());
-  for (std::size_t node = 0; node < nodes.size(); ++node)
-    nodes[node] = {trees.threshold[node], trees.feature[node], trees.left[node], trees.right[node]};
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    const auto self = static_cast<std::int32_t>(node);
+    if (trees.feature[node] < 0)
+      nodes[node].next = {self, self};
+    else
+      nodes[node] = {trees_detail::rounded_down(trees.threshold[node]),
+                     trees.feature[node],
+                     {trees.left[node], trees.right[node]}};
+  }
   std::vector<double> sums(n_rows, 0.0);
   parallel_for((n_rows + rows_per_task - 1) / rows_per_task, n_threads,
                [&](std::int64_t task, int) {
                  const std::int64_t last = std::min(n_rows, (task + 1) * rows_per_task);
                  for (const std::int32_t root : trees.roots)
-                   for (std::int64_t row = task * rows_per_task; row < last; row += rows_at_once)
-                     trees_detail::add_leaves(nodes.data(), root, cells.data() + row * n_columns,
-                                              n_columns, std::min(rows_at_once, last - row),
-                                              sums.data() + row);
+                   for (std::int64_t row = task * rows_per_task; row < last; row += step)
+                     trees_detail::add_leaves(nodes.data(), trees.threshold.data(), root,
+                                              cells.data() + row * n_columns, n_columns,
+                                              std::min(step, last - row), sums.data() + row);
                },
                interrupted);
   return sums;

@@ -219,19 +219,23 @@ inline const Kernels& kernels_of([[maybe_unused]] Simd level) {
   return plain::all;
 }
 
-// Numbers the columns of a few rows 0, 1, 2 … in order of their first use.
+// Numbers the columns of a few rows 0, 1, 2 … in order of their first use. A column has its own
+// slot in a table as long as all columns, or one by its hash where that table is shorter.
 class ColumnNumbers {
  public:
-  void start(std::size_t n_entries) {
-    const std::size_t size = std::bit_ceil(std::max<std::size_t>(16, n_entries + n_entries / 2));
-    shift_ = 32 - std::countr_zero(size);
+  void start(std::size_t n_entries, std::int32_t last_column) {
+    std::size_t size = std::bit_ceil(std::max<std::size_t>(16, n_entries + n_entries / 2));
+    const bool has_own_slots = static_cast<std::size_t>(last_column) < size;
+    factor_ = has_own_slots ? 1u : 2654435769u;
+    shift_ = has_own_slots ? 0 : 32 - std::countr_zero(size);
+    if (has_own_slots) size = static_cast<std::size_t>(last_column) + 1;
     slots_.assign(size, Slot{-1, 0});
     last_ = size - 1;
     n_ = 0;
   }
 
   std::int32_t number_of(std::int32_t column) {
-    std::size_t at = (static_cast<std::uint32_t>(column) * 2654435769u) >> shift_;
+    std::size_t at = (static_cast<std::uint32_t>(column) * factor_) >> shift_;
     while (slots_[at].column != column && slots_[at].column >= 0) at = (at + 1) & last_;
     // Without a branch: whether a column is new cannot be predicted.
     const bool is_new = slots_[at].column < 0;
@@ -250,6 +254,7 @@ class ColumnNumbers {
   };
   std::vector<Slot> slots_;
   std::size_t last_ = 0;
+  std::uint32_t factor_ = 1;
   int shift_ = 0;
   std::int32_t n_ = 0;
 };
@@ -339,10 +344,14 @@ class Neighborhood {
   template <class Value>
   void collect_columns(const CsrView<Value>& rows, std::span<const std::int32_t> ids) {
     std::size_t n_entries = 0;
-    for (const std::int32_t id : ids) n_entries += rows.row_size(id);
+    std::int32_t last_column = 0;
+    for (const std::int32_t id : ids) {
+      n_entries += rows.row_size(id);
+      if (rows.row_size(id) > 0) last_column = std::max(last_column, rows.columns(id).back());
+    }
     if (n_entries > std::numeric_limits<std::int32_t>::max())
       throw std::length_error("the neighbours of one row have 2^31 entries or more");
-    numbering_.start(n_entries);
+    numbering_.start(n_entries, last_column);
     numbers_.resize(n_entries);
     counts_.assign(n_entries, 0);
     std::int32_t* number = numbers_.data();

@@ -11,7 +11,7 @@ from vicinal._core.arrays import Csr, Features, Float, Int, Int32, count_columns
 from vicinal._core.csr import checked_csr, full_rows, no_rows, take_rows, trust
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_part, read_value
-from vicinal._core.threads import on_one_blas_thread, thread_count, using_threads
+from vicinal._core.threads import in_threads, on_one_blas_thread, thread_count, using_threads
 from vicinal._core.validation import csr_parts
 from vicinal._native import blend_cells
 from vicinal.errors import InvalidArgumentError, ModelFormatError
@@ -533,7 +533,7 @@ def _read_list(state: Mapping[str, State], key: str, kind: type[Any]) -> list[An
 
 def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge, ...]:
     """Return the global ridges of views where they fit."""
-    found: list[GlobalRidge] = []
+    asked: list[tuple[str, int, float, Landmarks | KeptFeatures | None, Features]] = []
     n_rows, n_labels = (int(size) for size in Y.shape)
     last_words = max((at for at, view in enumerate(views) if view.look.is_words), default=-1)
     for number, view in enumerate(views):
@@ -545,27 +545,17 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
             continue
         seen = view.look.unit(X)
 
-        def add(
-            kind: str,
-            alpha: float,
-            basis: Landmarks | KeptFeatures | None,
-            view: int = number,
-            seen: Features = seen,
-            name: str = name,
-        ) -> None:
-            found.append(GlobalRidge.fit(f"{kind}, {name}", view, alpha, basis, seen, Y))
-
         if seen.shape[1] <= MOST_UNKNOWNS:
-            add("ridge", 1.0, None)
+            asked.append((f"ridge, {name}", number, 1.0, None, seen))
         elif n_rows <= MOST_UNKNOWNS:
-            add("ridge", 1.0, Landmarks.choose(seen, 0.0))
+            asked.append((f"ridge, {name}", number, 1.0, Landmarks.choose(seen, 0.0), seen))
         elif number == last_words:
-            add("ridge", 1.0, KeptFeatures.strongest(seen))
+            asked.append((f"ridge, {name}", number, 1.0, KeptFeatures.strongest(seen), seen))
         if view.look.kind == "scaled" and n_rows <= MOST_KERNEL_ROWS:
             for share, alpha in KERNELS:
                 marks = Landmarks.choose(seen, share * typical_width(full_rows(seen)))
-                add("kernel ridge", alpha, marks)
-    return tuple(found)
+                asked.append((f"kernel ridge, {name}", number, alpha, marks, seen))
+    return tuple(in_threads(lambda each: GlobalRidge.fit(*each, Y), asked))
 
 
 KERNELS = ((0.3, 0.3),)
