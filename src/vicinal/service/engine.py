@@ -263,9 +263,10 @@ class Description:
 
 
 def _text_of(row: Row) -> str:
-    """Return the text of a row, or its texts and categories."""
+    """Return the text of a row, or its texts and categories, the longest first."""
     cells = [cell for cell in row.get("features", {}).values() if isinstance(cell, str)]
-    text: str = row.get("text", " · ".join(cells) or "(features)")
+    together = " · ".join(sorted(cells, key=len, reverse=True))
+    text: str = row.get("text", together or "(features)")
     return text
 
 
