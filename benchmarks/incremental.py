@@ -8,6 +8,7 @@ medians and 99th percentiles, one process.
 
 import argparse
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from rich.console import Console
@@ -18,12 +19,27 @@ from benchmarks.incremental_figures import Line, timed
 from benchmarks.incremental_peers import river_lines, scikit_learn_lines
 from benchmarks.incremental_runs import memory_after_pairs, readers_and_writer, stream_from_empty
 from benchmarks.recording import Measurement, record
-from vicinal import IBLR, LCIF, BRkNN, FeatureKNN, InstanceKNN, LAMLkNN, LPkNN, MLkNN
+from vicinal import (
+    IBLR,
+    LCIF,
+    Blend,
+    BRkNN,
+    FeatureKNN,
+    InstanceKNN,
+    LAMLkNN,
+    LocalRidge,
+    LPkNN,
+    MLkNN,
+)
+from vicinal._core.arrays import Csr, Features
 from vicinal._core.validation import as_csr
 from vicinal.methods.incremental import IncrementalEstimator
+from vicinal.service.server import keep_what_is_loaded
 
 CALLS = 1_000
-MINUTES = ("large", "stream")
+TAIL_CALLS = 10_000
+"""Calls of the case ``tail``, at least."""
+MINUTES = ("large", "stream", "tail")
 """Cases that are measured with ``--full`` only."""
 
 
@@ -45,6 +61,8 @@ METHODS: dict[str, Callable[[], IncrementalEstimator]] = {
     "LAML-kNN, 5 given centres": laml_knn,
     "FeatureKNN": FeatureKNN,
     "LCIF": LCIF,
+    "LocalRidge": lambda: LocalRidge(metric="cosine"),
+    "Blend": Blend,
 }
 ANEW: dict[str, Callable[[], IncrementalEstimator]] = {
     "LCIF, second order": lambda: LCIF(second_order=True),
@@ -127,6 +145,27 @@ def one_row(options: argparse.Namespace) -> Iterator[Line]:
             yield Line.of_times(f"{what} 1 row, {stream.name}, ML-kNN", times, bar)
 
 
+def tail(options: argparse.Namespace) -> Iterator[Line]:
+    """Learn rows and predict rows, in wall-clock and in processor time, for their slowest calls."""
+    stream = debtags()
+    rows = [stream.row(number) for number in range(1 + max(options.calls, TAIL_CALLS))]
+    for name, make in METHODS.items():
+        model = make().set_params(recalibrate_at="never")
+        model.fit(stream.X[: stream.n_first], stream.Y[: stream.n_first]).prepare()
+        model.partial_fit(*rows[0]).predict(rows[0][0])
+        keep_what_is_loaded()
+        yield Line.of_tail(f"learn 1 row, {name}", partial(_learn, model), rows[1:])
+        yield Line.of_tail(f"predict 1 row, {name}", partial(_predict, model), rows[1:])
+
+
+def _learn(model: IncrementalEstimator, row: tuple[Features, Csr]) -> None:
+    model.partial_fit(*row)
+
+
+def _predict(model: IncrementalEstimator, row: tuple[Features, Csr]) -> None:
+    model.predict(row[0])
+
+
 def peers(options: argparse.Namespace) -> Iterator[Line]:
     """Do the same with scikit-learn and river."""
     yield from scikit_learn_lines(debtags(), min(options.calls, 100))
@@ -170,6 +209,7 @@ def memory(options: argparse.Namespace) -> Iterator[Line]:
 CASES: dict[str, Callable[[argparse.Namespace], Iterator[Line]]] = {
     "changes": changes,
     "one-row": one_row,
+    "tail": tail,
     "peers": peers,
     "anew": anew,
     "threads": threads,

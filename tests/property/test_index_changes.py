@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vicinal.errors import InvalidArgumentError
-from vicinal.index import DenseIndex, InvertedIndex
+from vicinal.index import DenseIndex, InvertedIndex, inverted
 from vicinal.index.reference import reference_query
 
 pytestmark = pytest.mark.native
@@ -91,6 +91,46 @@ def test_many_small_additions_make_few_segments():
         index.add(np.eye(4)[[i % 4]])
     assert len(index._rows.segments) <= 9
     assert index.query(np.eye(4)[[2]], 3).ids.tolist() == [[3, 7, 11]]
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_segments_merged_beside_changes_lose_no_row(monkeypatch, seed, waits):
+    monkeypatch.setattr(inverted, "FEWEST_ROWS", 2)
+    monkeypatch.setattr(inverted, "MERGED_AT_ONCE", 4)
+    monkeypatch.setattr(inverted, "MOST_SEGMENTS", 0 if waits else 24)
+    taken = []
+    take = inverted.Merge.taken
+    monkeypatch.setattr(inverted.Merge, "taken", lambda *given: taken.append(1) or take(*given))
+    rng = np.random.default_rng(seed)
+    X, alive = rng.choice(PALETTES[1], size=(40, 5)), np.ones(40, dtype=bool)
+    index, older = InvertedIndex(sparse.csr_array(X), n_jobs=1), []
+    Q = rng.choice(PALETTES[1], size=(3, 5))
+    for step in range(150):
+        fresh = rng.choice(PALETTES[1], size=(1, 5))
+        index.add(fresh)
+        X, alive = np.vstack([X, fresh]), np.append(alive, True)
+        if rng.random() < 0.3:
+            gone = rng.integers(max(0, len(X) - 30), len(X), 1)
+            index.remove(gone)
+            alive[gone] = False
+        if step % 40 == 20:
+            older.append((index.copy(), X, alive.copy()))
+        assert_same(index.query(Q, 5), expected(X, alive, Q, 5, "cosine"))
+    assert len(taken) > 5
+    assert index._rows.count <= 1.2 * alive.sum()
+    for copy, before, then in older:  # a copy goes on by itself, with the merge that was under way
+        copy.add(Q[:1])
+        now = np.vstack([before, Q[:1]]), np.append(then, True)
+        assert_same(copy.query(Q, 5), expected(*now, Q, 5, "cosine"))
+
+
+def test_many_large_additions_make_few_segments():
+    index = InvertedIndex(sparse.csr_array(np.eye(4)[:1]))
+    for i in range(3000):
+        index.add(np.eye(4)[[i % 4]])
+    assert len(index._rows.segments) <= inverted.MOST_SEGMENTS + 1
+    assert index._rows.count == 3001
 
 
 def test_adding_to_a_large_index_leaves_it_alone():

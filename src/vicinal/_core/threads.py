@@ -9,7 +9,7 @@ from contextvars import ContextVar, copy_context
 from functools import cache, wraps
 from itertools import chain, islice
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 from weakref import WeakSet
 
 from threadpoolctl import ThreadpoolController, threadpool_limits
@@ -82,6 +82,36 @@ def in_threads(do: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
                 if len(going) > n_threads:  # `items` may move a progress bar: not ahead of the work
                     going[-1 - n_threads].result()
             return [each.result() for each in going]
+
+
+class Beside(Generic[Result]):
+    """A result that is computed on a thread of its own while its owner goes on.
+
+    It is computed again when asked for if that failed, and in a forked process, which does not have
+    the thread. Pickles contain None instead.
+    """
+
+    def __init__(self, work: Callable[[], Result]) -> None:
+        self._work = work
+        self._process = os.getpid()
+        worker = ThreadPoolExecutor(1, thread_name_prefix="beside")
+        self._found = worker.submit(work)
+        worker.shutdown(wait=False)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether :meth:`result` has nothing to wait for."""
+        return self._process == os.getpid() and self._found.done()
+
+    def result(self) -> Result:
+        """Return the result; waits if necessary."""
+        if self._process != os.getpid() or self._found.exception() is not None:
+            return self._work()
+        return self._found.result()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Leave the thread out of pickles."""
+        return type(None), ()
 
 
 class OneBlasThread:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32, contiguous
 from vicinal._core.checks import check_integer
 from vicinal._core.csr import stacked, trust
-from vicinal._core.threads import ForkLock, thread_count
+from vicinal._core.threads import Beside, ForkLock, thread_count
 from vicinal._core.validation import as_csr, check_features, check_rows, csr_parts, owned
 from vicinal._native import InvertedIndexFloat32, InvertedIndexFloat64
 from vicinal.distances import Distance, get_distance
@@ -126,6 +126,11 @@ class Segment:
 FEWEST_ROWS = 64
 """Segments of up to this many rows are merged with the next rows that are added, because building
 them again costs less than searching them separately."""
+MERGED_AT_ONCE = 256
+"""Segments of more rows in all are merged beside the changes that follow: for a few more rows than
+this, that takes a millisecond."""
+MOST_SEGMENTS = 24
+"""With more segments, the next rows that are added wait until some have been merged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,22 +155,40 @@ class SparseRows(RowParts[Segment]):
         """The segments."""
         return self.segments
 
-    def with_rows(self, fresh: Csr, build: Build) -> "SparseRows":
+    def with_rows(self, fresh: Csr, build: Build, n_fixed: int = 0) -> "SparseRows":
         """Return these rows with `fresh` appended, which gets the next ids.
 
         The new rows form a segment, merged with preceding segments that are small or not much
-        larger; removed rows are dropped from those.
+        larger, but not with the first `n_fixed`; removed rows are dropped from those.
         """
-        kept, count = list(self.segments), fresh.shape[0]
-        n_ids = self.n_ids + count
+        kept, count = list(self.segments), int(fresh.shape[0])
+        n_ids, most = self.n_ids + count, max(MERGED_AT_ONCE, 3 * count)
         absorbed: list[Segment] = []
-        while kept and len(kept[-1]) <= max(2 * count, FEWEST_ROWS):
+        while len(kept) > n_fixed and len(kept[-1]) <= max(2 * count, FEWEST_ROWS):
+            if count + len(kept[-1]) > most:
+                break
             absorbed.insert(0, kept.pop())
             count += len(absorbed[0])
         rows, ids = _remaining(absorbed)
         rows.append(trust(fresh))
         ids.append(np.arange(self.n_ids, n_ids, dtype=np.int32))
         return SparseRows((*kept, _joined(rows, ids, build)), n_ids)
+
+    def to_merge(self) -> tuple[Segment, ...]:
+        """Return neighbouring segments to merge beside further changes; none if it can wait.
+
+        Merged segments have at most twice as many rows as all later ones, so that there are few.
+        """
+        full = self.segments
+        if len(full[-1]) <= MERGED_AT_ONCE:  # it still grows
+            full = full[:-1]
+        first, later = len(full), 0
+        for place in range(len(full) - 1, -1, -1):
+            if len(full[place]) <= 2 * later:
+                first = place
+            later += len(full[place])
+        found = full[first:]
+        return found if sum(map(len, found)) > MERGED_AT_ONCE else ()
 
     def without(self, ids: Int, build: Build) -> "SparseRows":
         """Return these rows without `ids`; segments with many removed rows are compacted."""
@@ -201,6 +224,37 @@ def _joined(rows: list[Csr], ids: list[Int32], build: Build) -> Segment:
 def _compacted(segment: Segment, build: Build) -> Segment:
     """Return a segment of the remaining rows."""
     return _joined(*_remaining([segment]), build) if segment.removed.any() else segment
+
+
+class Merge:
+    """Neighbouring segments that become one beside searches and further changes."""
+
+    def __init__(self, segments: tuple[Segment, ...], build: Build) -> None:
+        self._natives = [segment.native for segment in segments]
+        self._joined = Beside(lambda: _joined(*_remaining(list(segments)), build))
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether :meth:`taken` has nothing to wait for."""
+        return self._joined.is_ready
+
+    def place_in(self, rows: SparseRows) -> slice | None:
+        """Return the place of the segments; None if one of them was built again meanwhile."""
+        natives = [segment.native for segment in rows.segments]
+        for first in range(len(natives)):
+            place = slice(first, first + len(self._natives))
+            if natives[place] == self._natives:
+                return place
+        return None
+
+    def taken(self, rows: SparseRows, place: slice) -> SparseRows:
+        """Return rows with the segments joined, without what was removed meanwhile."""
+        gone = [segment.ids[: len(segment.removed)] for segment in rows.segments[place]]
+        marks = [segment.removed for segment in rows.segments[place]]
+        ids = np.concatenate(gone)[np.concatenate(marks) == 1].astype(np.int64)
+        joined = self._joined.result().without(ids)
+        before, after = rows.segments[: place.start], rows.segments[place.stop :]
+        return SparseRows((*before, joined, *after), rows.n_ids)
 
 
 class InvertedIndex:
@@ -270,6 +324,7 @@ class InvertedIndex:
         self._build = Build(self._distance, self.block_rows, simd_level(simd), self.patterns)
         self._rows = SparseRows.of(as_csr(check_features(X)), self._build)
         self._writing = ForkLock()
+        self._merge: Merge | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the remaining rows; the index is rebuilt from them."""
@@ -335,8 +390,9 @@ class InvertedIndex:
     def add(self, rows: object) -> Int:
         """Add rows and return their ids, which are the next free ones in order.
 
-        The index stays exact and is not rebuilt: added rows form a new segment, which absorbs
-        preceding segments that are not much larger. Each row is therefore indexed at most
+        The index stays exact and is not rebuilt: added rows form a new segment. Segments that are
+        not much larger than all later ones are merged with them, large ones on a thread beside the
+        calls that follow, until which both take memory. Each row is therefore indexed at most
         ``log2(n_rows)`` times, however many calls add rows.
         """
         checked = check_features(rows, "rows", n_features=self.n_features)
@@ -345,8 +401,27 @@ class InvertedIndex:
             first, count = self.n_rows, fresh.shape[0]
             check_room_for_ids(first, count)
             if count:
-                self._rows = self._rows.with_rows(fresh, self._build)
+                n_fixed = self._take_merged()
+                self._rows = self._rows.with_rows(fresh, self._build, n_fixed)
+                chosen = () if self._merge else self._rows.to_merge()
+                if chosen:
+                    self._merge = Merge(chosen, self._build)
         return np.arange(first, first + count)
+
+    def _take_merged(self) -> int:
+        """Use the segment that was merged beside earlier changes, if there is one.
+
+        Returns the number of leading segments that have to stay because they are being merged.
+        """
+        merge, rows = self._merge, self._rows
+        place = None if merge is None else merge.place_in(rows)
+        if merge is None or place is None:
+            self._merge = None
+            return 0
+        if not merge.is_ready and len(rows.segments) <= MOST_SEGMENTS:
+            return int(place.stop)
+        self._rows, self._merge = merge.taken(rows, place), None
+        return 0
 
     def remove(self, rows: object) -> None:
         """Remove rows by id. Other ids do not change, and removed ids are not reused.
@@ -362,7 +437,7 @@ class InvertedIndex:
     def compact(self) -> None:
         """Release the memory of removed rows now; segments without removed rows do not change."""
         with self._writing:
-            self._rows = self._rows.compacted(self._build)
+            self._rows, self._merge = self._rows.compacted(self._build), None
 
     def copy(self) -> "InvertedIndex":
         """Return an independent copy of the index."""

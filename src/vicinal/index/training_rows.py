@@ -538,7 +538,7 @@ class LiveGraph:
             kept = ~gone
             moved = np.append(np.cumsum(kept, dtype=np.int32) - 1, np.int32(-1))
             ids, values = moved[ids[kept]], values[kept]
-        return NeighborGraph(ids, values, self._metric, n_rows)
+        return NeighborGraph.trusted(ids, values, self._metric, n_rows)
 
 
 def can_follow(rows: TrainingRows, dtype: np.dtype[np.generic]) -> bool:

@@ -47,7 +47,7 @@ from vicinal._core.arrays import Bool, Csr, Features, Float, Int, Int32, is_stor
 from vicinal._core.checks import check_integer, check_option
 from vicinal._core.csr import checked_csr, trust, with_values
 from vicinal._core.state import State, read_csr, read_plain
-from vicinal._core.threads import thread_count
+from vicinal._core.threads import Beside, thread_count
 from vicinal._core.validation import as_csr, csr_parts
 from vicinal._native import column_search
 from vicinal.decision import CardinalityThreshold, NeverEmpty
@@ -245,7 +245,8 @@ def only_stored(values: Csr, pattern: Csr) -> Csr:
 
 
 MOST_RECENT = 1024
-"""Number of added rows after which all rows are transposed again."""
+"""Number of added rows after which all rows are transposed again, beside the lessons that follow;
+after twice as many, a lesson waits for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,6 +259,7 @@ class FeatureColumns:
     columns: Csr
     X: Features
     gone: Bool
+    larger: Beside[Csr] | None = None
 
     @classmethod
     def of(cls, X: Features, gone: Bool | None = None) -> "FeatureColumns":
@@ -268,9 +270,12 @@ class FeatureColumns:
 
     def changed(self, X: Features, gone: Bool) -> "FeatureColumns":
         """Return the columns after rows were appended or removed."""
-        if X.shape[0] - self.columns.shape[1] > MOST_RECENT:
-            return FeatureColumns.of(X, gone)
-        return FeatureColumns(self.columns, X, gone)
+        n_recent, larger = int(X.shape[0] - self.columns.shape[1]), self.larger
+        if larger is not None and (larger.is_ready or n_recent > 2 * MOST_RECENT):
+            return FeatureColumns(larger.result(), X, gone)
+        if larger is None and n_recent > MOST_RECENT:
+            larger = Beside(lambda: FeatureColumns.of(X).columns)
+        return FeatureColumns(self.columns, X, gone, larger)
 
     def of_features(self, features: Int) -> Csr:
         """Return some columns as rows, shape (len(features), n), without removed rows."""

@@ -26,6 +26,7 @@ from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Int
 from vicinal._core.files import STALE_SECONDS, UNFINISHED, remove_stale, replacing
+from vicinal._core.threads import thread_count, using_threads
 from vicinal.errors import ModelFormatError
 from vicinal.methods import load, save
 from vicinal.methods.pipeline import Model
@@ -516,11 +517,15 @@ class Upkeep:
             await self._write_quietly()
 
     def _tend(self, what: Literal["preparing", "recalibrating"], work: Callable[[], None]) -> None:
-        """Run work on the model in the thread for it."""
+        """Run work on the model in the thread for it, with half of the cores."""
         self.doing = what
 
+        def with_some_cores() -> None:
+            with using_threads(max(1, thread_count() // 2)):
+                work()
+
         async def tend() -> None:
-            running = asyncio.get_running_loop().run_in_executor(self._thread, work)
+            running = asyncio.get_running_loop().run_in_executor(self._thread, with_some_cores)
             (error,) = await asyncio.gather(running, return_exceptions=True)
             self.doing = "nothing"
             if error is not None:

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -25,6 +26,9 @@ HEAD_BYTES = 2**16
 """Most bytes of request line and headers."""
 SHUTDOWN_SECONDS = 15
 """How long requests may take to finish when the service is told to stop."""
+SWITCH_SECONDS = 0.0005
+"""How long a thread waits for one that computes in Python. A lesson waits up to ten times, so that
+Python's 5 ms would add up while a threshold is fitted or a snapshot is written."""
 
 
 class HeadLimits(asyncio.Protocol):
@@ -188,6 +192,7 @@ def run_server(app: FastAPI, sockets: Sequence[socket.socket], limits: Limits) -
     # that the process ends with code 0.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
+    sys.setswitchinterval(SWITCH_SECONDS)
     keep_what_is_loaded()
     log.info("bound", extra={"port": sockets[0].getsockname()[1]})
     uvicorn.Server(config).run(list(sockets))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import vicinal
-from vicinal._core.threads import ForkLock
+from vicinal._core.threads import Beside, ForkLock
 from vicinal.index import build_index
 
 pytestmark = [
@@ -81,3 +81,23 @@ def test_a_child_predicts_though_the_parent_was_building_the_index(
     forked.set()
     thread.join()
     assert code == 0
+
+
+def test_a_child_computes_by_itself_what_a_thread_of_the_parent_computes() -> None:
+    done = threading.Event()
+
+    def work() -> int:
+        done.wait()
+        return 7
+
+    beside = Beside(work)
+
+    def result() -> bool:
+        done.set()  # in the child; the thread of the parent still waits
+        return not beside.is_ready and beside.result() == 7
+
+    code = in_child(result)
+    assert not beside.is_ready
+    done.set()
+    assert code == 0
+    assert beside.result() == 7

@@ -1,11 +1,12 @@
 """A number of threads named once holds for everything called within, and nothing else."""
 
 import threading
+from copy import deepcopy
 
 import pytest
 from threadpoolctl import threadpool_limits
 
-from vicinal._core.threads import in_threads, thread_count, using_threads
+from vicinal._core.threads import Beside, in_threads, thread_count, using_threads
 
 
 def test_the_innermost_number_holds():
@@ -77,3 +78,18 @@ def test_in_threads_takes_items_as_the_work_goes_on():
     with using_threads(2):
         in_threads(done.append, items())
     assert max(ahead) <= 4
+
+
+def test_a_result_beside_is_there_after_a_while_and_is_computed_again_if_it_failed():
+    failures = [ValueError("once")]
+
+    def work():
+        if failures:
+            raise failures.pop()
+        return 7
+
+    beside = Beside(work)
+    assert beside.result() == 7
+    assert beside.is_ready
+    assert Beside(lambda: 8).result() == 8
+    assert deepcopy(beside) is None

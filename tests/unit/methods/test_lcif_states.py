@@ -1,5 +1,7 @@
 """What the LCIF family learned: out as plain values, back to the bit, and not if tampered with."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -144,6 +146,22 @@ def test_columns_of_changed_rows_are_those_of_the_rows_that_are_left(seed):
         found = changed.of_features(features)
         np.testing.assert_array_equal(found.toarray(), np.where(gone, 0.0, rows.T)[features])
         assert found.has_sorted_indices
+
+
+def test_columns_transposed_beside_changes_equal_those_of_all_rows(monkeypatch):
+    monkeypatch.setattr(feature_knn, "MOST_RECENT", 3)
+    rng = np.random.default_rng(0)
+    rows = sparse.csr_array(rng.random((40, 6)) * (rng.random((40, 6)) < 0.5))
+    changed, gone = FeatureColumns.of(rows[:10]), np.zeros(0, dtype=np.bool_)
+    starts = set()
+    for n_rows in range(11, 41):
+        changed = changed.changed(rows[:n_rows], gone)
+        starts.add(changed.columns.shape[1])
+        assert n_rows - changed.columns.shape[1] <= 7
+        found = changed.of_features(np.arange(6)).toarray()
+        np.testing.assert_array_equal(found, rows[:n_rows].toarray().T)
+        changed = deepcopy(changed) if n_rows % 7 == 0 else changed
+    assert len(starts) > 3
 
 
 def test_what_a_method_needs_is_asked_for(training, fitted):

@@ -25,14 +25,15 @@ The updates are kept as a list of *u*, :math:`\mp c` and :math:`\pm c (y - \bar 
 folded in by blocks, beside the lessons that follow.
 """
 
-import os
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+import ctypes
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Self
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import cython_lapack
 from scipy.spatial.distance import cdist
 
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32
@@ -45,7 +46,7 @@ from vicinal._core.state import (
     read_plain,
     read_value,
 )
-from vicinal._core.threads import in_threads, one_blas_thread
+from vicinal._core.threads import Beside, in_threads, one_blas_thread
 from vicinal._core.validation import as_csr, check_features
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explanation.breakdown import Breakdown, Terms
@@ -187,27 +188,24 @@ class Updates:
 
 
 class Folding:
-    """The first updates of a ridge, folded in on a thread of its own."""
+    """The first updates of a ridge, folded in beside the lessons that follow."""
 
     def __init__(self, ridge: "GlobalRidge") -> None:
         self.ridge = ridge
-        self.process = os.getpid()
-        worker = ThreadPoolExecutor(1)
-        self._found = worker.submit(self._matrices)
-        worker.shutdown(wait=False)
-
-    def _matrices(self) -> tuple[Float, Float]:
-        """Return the inverse and the weights."""
-        with one_blas_thread():
-            return self.ridge.current_inverse(), self.ridge.current_weights()
+        self._found = Beside(lambda: _folded(ridge))
 
     def taken(self, ridge: "GlobalRidge") -> "GlobalRidge":
-        """Return a later ridge with the folded matrices; a forked process folds by itself."""
-        is_here = self.process == os.getpid()
-        inverse, weights = self._found.result() if is_here else self._matrices()
+        """Return a later ridge with the folded matrices."""
+        inverse, weights = self._found.result()
         folded = replace(self.ridge, inverse=inverse, weights=weights)._widened(len(ridge.mean))
         rest = ridge.updates.after(len(self.ridge.updates))
         return replace(ridge, inverse=inverse, weights=folded.weights, updates=rest, folding=None)
+
+
+def _folded(ridge: "GlobalRidge") -> tuple[Float, Float]:
+    """Return the inverse and the weights with all updates."""
+    with one_blas_thread():
+        return ridge.current_inverse(), ridge.current_weights()
 
 
 @dataclass(frozen=True, eq=False)
@@ -421,12 +419,30 @@ def _read_basis(state: Mapping[str, State], n_unknowns: int) -> "Landmarks | Kep
 
 def _inverse(gram: Float) -> Float:
     """Return the inverse of a positive definite matrix, of which the lower triangle is read."""
-    factor, failed = linalg.lapack.dpotrf(gram.T, lower=False)
-    if not failed:
-        inverse, failed = linalg.lapack.dpotri(factor, lower=False, overwrite_c=True)
-    if failed:
-        raise InvalidArgumentError("X", "values whose squares are finite numbers", "larger ones")
-    full: Float = inverse.T
-    for row in range(len(full)):  # the other triangle is still that of the factor
+    full, size, failed = gram.copy(), ctypes.c_int(len(gram)), ctypes.c_int()
+    for name in ("dpotrf", "dpotri"):  # for LAPACK, which reads by columns, the triangle is "U"
+        _lapack(name)(b"U", size, full.ctypes.data, size, failed)
+        if failed.value:
+            raise InvalidArgumentError(
+                "X", "values whose squares are finite numbers", "larger ones"
+            )
+    for row in range(len(full)):  # the other triangle is still that of the argument
         full[row, row + 1 :] = full[row + 1 :, row]
     return full
+
+
+@cache
+def _lapack(name: str) -> Callable[..., None]:
+    """Return a function of SciPy's LAPACK for a triangle of a matrix.
+
+    SciPy's own wrappers stop all other threads of Python until they return, for a tenth of a second
+    with 2,000 unknowns. Functions called through ctypes do not.
+    """
+    capsule, api = vars(cython_lapack)["__pyx_capi__"][name], ctypes.pythonapi
+    kind = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
+    address = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", api)
+    )
+    integer = ctypes.POINTER(ctypes.c_int)
+    triangle = (ctypes.c_char_p, integer, ctypes.c_void_p, integer, integer)
+    return ctypes.CFUNCTYPE(None, *triangle)(address(capsule, kind(capsule)))
