@@ -1,16 +1,11 @@
-"""Sparse matrices of arrays that are known to be valid, built in a microsecond.
+"""Sparse matrices of arrays that are known to be valid: checked once, built in a microsecond.
 
-SciPy's constructors and indexing check, convert and copy for 40 to 100 microseconds, which is more
-than a search for one row takes.
-
-SciPy's constructor takes 40 microseconds, and checking every entry takes time proportional to the
-number of entries; predicting one row builds a dozen matrices. The matrices built here from valid
-arrays also store these arrays in the types of the compiled core, which marks them as checked: see
-:func:`known_parts`. Their arrays are read-only.
-
-SciPy's constructors and checks take longer than a search for one row. A plain matrix of the right
-width is looked at here once, entry by entry; everything else takes the long way, which also says
-what is wrong.
+SciPy's constructor takes 40 microseconds, and checking every entry takes time proportional to their
+number. Predicting one row builds a dozen matrices and takes less than that. The matrices built here
+from valid arrays also store these arrays in the types of the compiled core, which marks them as
+checked: see :func:`known_parts`. Their arrays are read-only. What a user passes is looked at in one
+pass if it is plain and of the right width. Everything else takes the long way, which also says what
+is wrong.
 
 SciPy trusts ``indptr`` and the ids; wrong ones make its loops, and ours, read out of bounds. Its
 ``check_format`` subtracts consecutive row starts, and a difference can overflow: it accepts
@@ -18,10 +13,6 @@ SciPy trusts ``indptr`` and the ids; wrong ones make its loops, and ours, read o
 
 New rows of a model are written after the existing ones, so that adding one row copies one row.
 Existing views never change, because entries that were once returned are never overwritten.
-
-scikit-learn's checks take longer than the search for one row. Plain arrays of the right type and
-width are checked here in one pass; everything else goes through the full validation, which also
-says what is wrong.
 """
 
 from collections.abc import Sequence

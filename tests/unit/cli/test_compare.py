@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -321,7 +322,8 @@ def test_further_metrics_need_no_new_run(run, data_file, tmp_path, monkeypatch):
         "def share(Y, labels):\n    return labels.nnz / Y.shape[0]\n"
         "mine = Metric('labels-per-row', share, better='none', needs='labels')\n"
     )
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("vicinal.selection.runner.measure_fits", None)  # a run would fail
     asked = "recall@2,macro-auc-pr,one-error,metrics_of_a_test:mine"
     before = ResultStore(store).read()

@@ -166,7 +166,7 @@ def _label_column(records: Records, options: TableOptions) -> str:
     zeros_and_ones = [name for name in records.names if _is_indicator(records.columns[name])]
     hint = f"; columns of 0 and 1: {_some(zeros_and_ones)}" if zeros_and_ones else ""
     raise DataFormatError(
-        str(records.path),
+        records.path,
         "a column 'labels' (name it with --labels, or columns of 0 and 1 with --label-columns)",
         f"columns {_some(list(map(repr, records.names)), 10)}{hint}",
         records.header_line,
@@ -188,14 +188,18 @@ def _features(
             _log_text(records, text, used)
             return (text,), (), (), "."
     free = [name for name in records.names if name not in used]
-    left_out = [] if given else [name for name in free if _is_left_out(records, name)]
+    left_out = [
+        name
+        for name in ([] if given else free)
+        if name in records.repeated or _names_rows(records, name)
+    ]
     if len(left_out) == len(free):  # row numbers are better than no features at all
         left_out = []
     names = given or [name for name in free if name not in left_out]
     if not names:
         got = f"columns {_some(list(map(repr, records.names)), 10)}"
         expected = "columns to learn from (name them with --text or --feature-columns)"
-        raise DataFormatError(str(records.path), expected, got, records.header_line)
+        raise DataFormatError(records.path, expected, got, records.header_line)
     decimal = decimal_sign([records.columns[name] for name in names], records.delimiter)
     kinds: dict[Kind, list[str]] = {"text": [], "number": [], "date": [], "category": []}
     for name in names:
@@ -210,15 +214,10 @@ def _vectors(records: Records, free: list[str]) -> list[str]:
     if not str(records.path).lower().endswith(".parquet"):
         return []
     found = vector_columns({name: records.columns[name] for name in free})
-    if not found or all(name in found or _is_left_out(records, name) for name in free):
+    if not found or all(name in found or _names_rows(records, name) for name in free):
         return []
     logger.info("vectors in %s: train uses them with the blend", _some(found))
     return found
-
-
-def _is_left_out(records: Records, column: str) -> bool:
-    """Tell whether a column is only learned from if the caller says so."""
-    return column in records.repeated or _names_rows(records, column)
 
 
 def _names_rows(records: Records, column: str) -> bool:

@@ -47,7 +47,9 @@ BELOW = 256
 """Labels below the candidates whose order is that of their centroids."""
 MOST_CELLS = 400_000
 MOST_ROWS = 14_000
-"""Rows and cells that the mixture is learned on at most."""
+"""Rows and cells that the mixture is learned on at most, up to ten times as many rows."""
+MOST_SAMPLED = 35_000
+"""Of more rows a tenth, but no more than this, and as many more cells."""
 LEAST_PROBABILITY = 1e-6
 """Of a candidate. Labels below the candidates score less: by similarity, then by frequency."""
 MOST_PROBABILITY = float(np.nextafter(1.0, 0.0))
@@ -80,9 +82,13 @@ class CellPlan:
 
     @classmethod
     def of(cls, Y: Csr) -> Self:
-        """Return more candidates where rows have more labels."""
+        """Return more candidates than rows have labels.
+
+        More than these would find further labels, but the mixture would learn less of the best
+        ones: predictions are worse.
+        """
         per_row = Y.nnz / max(1, Y.shape[0])
-        usual = int(np.clip(8 + 2 * per_row, 12, 40))
+        usual = int(np.clip(per_row + max(6, per_row / 2), 10, 40))
         return cls(usual, usual, max(8, usual // 2), max(8, usual // 2), Y.shape[1] <= FEW_LABELS)
 
     def counts(self, below: int) -> Int:
@@ -342,8 +348,9 @@ class BlendScoring:
     def _mixed(self, X: Features, combine: str, random_state: int) -> Self:
         """Return the blend with a mixture of its parts."""
         Y, order = self.Y, content_order(X, self.Y)
-        rows = order[_sampled(len(order), MOST_ROWS, random_state)]
-        listed = self.left_out(rows, MOST_CELLS)
+        most_rows = int(np.clip(len(order) // 10, MOST_ROWS, MOST_SAMPLED))
+        rows = order[_sampled(len(order), most_rows, random_state)]
+        listed = self.left_out(rows, MOST_CELLS * most_rows // MOST_ROWS)
         rows = rows[: len(listed.indptr) - 1]
         row_of = np.repeat(np.arange(len(rows)), np.diff(listed.indptr))
         true = np.asarray(take_rows(Y, rows).astype(np.float64)[row_of, listed.labels]).ravel()
