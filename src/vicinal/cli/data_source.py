@@ -200,7 +200,7 @@ def with_own_vectors(table: TableChoice, data: str) -> TableChoice:
     """Return options that read vectors from the table itself, if it has some and no others are."""
     if table.vectors is not None or not is_table_file(data) or not has_vectors(data):
         return table
-    return replace(table, vectors=Path(data))
+    return TableChoice({**vars(table), "vectors": Path(data)})
 
 
 def with_vectors(source: Source, vectors: NDArray[Any]) -> Source:
