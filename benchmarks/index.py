@@ -169,7 +169,7 @@ def kept(line: Line, clock: str) -> list[Measurement]:
 def cases(arguments: argparse.Namespace) -> Iterator[Case]:
     """Yield the sparse cases asked for, each made when its turn comes."""
     for name in arguments.data:
-        for kind in ("binary", "weighted"):
+        for kind in ("binary", "tfidf", "weighted"):
             yield catalogued(name, 4000, kind)
     if arguments.data:
         return

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from vicinal._core.arrays import Csr
 from vicinal.datasets.generated import zipf_rows
+from vicinal.preprocess import TfIdf
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,11 @@ def generated(n_rows: int, n_features: int, n_queries: int, kind: str) -> Case:
 
 
 def catalogued(name: str, n_queries: int, kind: str) -> Case:
-    """Return a data set's features, binary or tf-idf, the last rows held out as queries."""
+    """Return a data set's features and rows held out as queries.
+
+    `kind`: "binary"; "tfidf", the weights that the library gives to words that a text has or lacks;
+    or "weighted", the values of the data set, or those of :func:`with_weights` if all are 1.
+    """
     path = Path(name)
     if path.suffix == ".npz":
         matrix = sparse.csr_array(sparse.load_npz(path)).astype(np.float32)
@@ -55,11 +60,14 @@ def catalogued(name: str, n_queries: int, kind: str) -> Case:
         matrix = sparse.csr_array(load(name).X).astype(np.float32)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    if kind == "binary" or set(np.unique(matrix.data)) == {1.0}:
+    if kind == "weighted" and set(np.unique(matrix.data)) == {1.0}:
+        matrix = with_weights(matrix, "tfidf")
+    elif kind != "weighted":
         matrix.data = np.ones(matrix.nnz, dtype=np.float32)
-        if kind != "binary":
-            matrix = with_weights(matrix, "tfidf")
     held_out = min(n_queries, matrix.shape[0] // 4)
     order = np.random.default_rng(3).permutation(matrix.shape[0])
-    matrix = matrix[order]
-    return Case(f"{path.stem} {kind}", matrix[:-held_out], matrix[-held_out:])
+    rows, queries = matrix[order[:-held_out]], matrix[order[-held_out:]]
+    if kind == "tfidf":
+        weigh = TfIdf().fit(rows)
+        rows, queries = (sparse.csr_array(weigh.transform(each)) for each in (rows, queries))
+    return Case(f"{path.stem} {kind}", rows, queries)

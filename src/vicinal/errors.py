@@ -39,10 +39,10 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 class DataFormatError(ValueError):
     """A file could not be read; the message states where, what was expected and what was found."""
 
-    def __init__(self, path: str, expected: str, got: str, line: int | None = None) -> None:
+    def __init__(self, path: object, expected: str, got: str, line: int | None = None) -> None:
         place = path if line is None else f"{path}, line {line}"
         super().__init__(f"{place}: expected {expected}, got {got}")
-        self.path = path
+        self.path = str(path)
         self.line = line
         self.expected = expected
         self.got = got

@@ -1,7 +1,7 @@
 """Stored results, from which tables and figures can be regenerated at any time.
 
 Input: metrics of a method on a data set. Output: a file with one JSON line per result and its
-provenance; and the store from which interrupted runs resume. Imports only ``_base`` and
+provenance; and the store from which interrupted runs resume. Imports only ``_core`` and
 ``datasets``; used by ``selection``, ``comparison``, ``report`` and the reproduction of the papers.
 
 :class:`ResumableStore` is used for all of them: tuning stores the values of its tasks, a comparison
@@ -131,50 +131,33 @@ class Result(Tabular):
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values for JSON; NaN becomes null, empty parts are left out."""
-        parts = {
-            "experiment": self.experiment,
-            "data": self.data,
-            "method": self.method,
-            "seed": self.seed,
-            "settings": dict(self.settings),
-            "values": _nullable(self.values),
-            "seconds": dict(self.seconds),
-            "fold_seconds": _nullable(self.fold_seconds),
-            "per_label": _nullable(self.per_label),
-            "label_names": list(self.label_names),
-            "note": self.note,
-            "provenance": dict(self.provenance),
-        }
+        parts = {name: getattr(self, name) for name in _TYPES}
+        parts |= {name: _nullable(parts[name]) for name in _NUMBERS}
+        parts |= {name: kind(parts[name]) for name, kind in _TYPES.items() if kind in (dict, list)}
         return {name: part for name, part in parts.items() if part not in (None, "", {}, [])}
 
     @classmethod
     def from_json(cls, parts: Mapping[str, Any]) -> Self:
         """Build from the result of :meth:`to_json`, which is validated."""
-        for name, kind in (("experiment", str), ("data", str), ("method", str), ("values", dict)):
-            if not isinstance(parts.get(name), kind):
+        for name, kind in _TYPES.items():
+            if (name in _REQUIRED or name in parts) and type(parts.get(name)) is not kind:
                 raise InvalidArgumentError(name, f"a {kind.__name__}", repr(parts.get(name)))
-        for name, wanted in _OPTIONAL.items():
-            if name in parts and type(parts[name]) is not wanted:
-                raise InvalidArgumentError(name, f"a {wanted.__name__}", repr(parts[name]))
-        return cls(
-            experiment=parts["experiment"],
-            data=parts["data"],
-            method=parts["method"],
-            values=_floats("values", parts["values"]),
-            settings=parts.get("settings", {}),
-            seed=parts.get("seed"),
-            seconds=parts.get("seconds", {}),
-            per_label=_floats("per_label", parts.get("per_label", {})),
-            note=parts.get("note", ""),
-            provenance=parts.get("provenance", {}),
-            label_names=tuple(map(str, parts.get("label_names", ()))),
-            fold_seconds=_floats("fold_seconds", parts.get("fold_seconds", {})),
-        )
+        given = {name: parts[name] for name in _TYPES if name in parts}
+        given |= {name: _floats(name, given[name]) for name in _NUMBERS if name in given}
+        given["label_names"] = tuple(map(str, given.get("label_names", ())))
+        return cls(**given)
 
 
-_OPTIONAL: Mapping[str, type] = {
+_REQUIRED = ("experiment", "data", "method", "values")
+_NUMBERS = ("values", "fold_seconds", "per_label")
+"""Parts of a result that are numbers by name."""
+_TYPES: Mapping[str, type] = {
+    "experiment": str,
+    "data": str,
+    "method": str,
     "seed": int,
     "settings": dict,
+    "values": dict,
     "seconds": dict,
     "fold_seconds": dict,
     "per_label": dict,
@@ -182,7 +165,7 @@ _OPTIONAL: Mapping[str, type] = {
     "note": str,
     "provenance": dict,
 }
-"""Optional parts of a result, and their types."""
+"""The parts of a result in the order of a line, and their types in JSON."""
 
 
 def _nullable(values: Mapping[str, tuple[float, ...]]) -> dict[str, list[float | None]]:
@@ -226,9 +209,12 @@ def provenance(dataset: Dataset | None = None) -> dict[str, str]:
 
 
 def run_provenance() -> dict[str, str]:
-    """Return the command of this process, and the Git commit of the folder if it has one."""
-    program = Path(sys.argv[0]).name if sys.argv else ""
-    found = {"command": shlex.join([program, *sys.argv[1:]])}
+    """Return the command of this process, and the Git commit of the folder if it has one.
+
+    Absolute paths in the command are shortened to their names: folders are private.
+    """
+    absolute = re.compile(r"(?:(?<==)|^)(?:/|~|[A-Za-z]:[\\/]).*[\\/](?=.)")
+    found = {"command": shlex.join(absolute.sub("", word) for word in sys.argv)}
     commit = _commit()
     return found if commit is None else {**found, "commit": commit}
 
@@ -352,7 +338,7 @@ class ResumableStore(Generic[Name, Value]):
         if not lines:
             append_json_line(self._file, {name: wanted})
         elif not isinstance(lines[0], str):
-            raise DataFormatError(str(self._path), f"{name!r} first", "a piece of work", line=1)
+            raise DataFormatError(self._path, f"{name!r} first", "a piece of work", line=1)
         for each in lines:
             if isinstance(each, str) and each != wanted:
                 expected = "results of the same rows, labels and folds"

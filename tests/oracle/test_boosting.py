@@ -99,13 +99,14 @@ def one_division(monkeypatch):
     ("n", "seed", "rate", "n_folds"), [(150, 0, 0.1, 3), (99, 1, 0.2, 3), (150, 2, 0.2, 2)]
 )
 def test_models_are_those_of_the_definition(n, seed, rate, n_folds, monkeypatch, one_division):
-    pace = mixture.Pace(17, rate, 5, n_folds)
+    pace = mixture.Pace(17, rate, 5)
     monkeypatch.setattr(mixture, "PACES", ((0, pace),))
+    monkeypatch.setattr(mixture, "N_FOLDS", n_folds)
     X, y = made_cells(n, seed)
     X = np.round(2 * X) / 2  # few bins, and ties between splits
     row_of = np.repeat(np.arange(n // 3), 3)
     fitted = mixture.fit_boosting(X, y, row_of, 0)
-    fold_of = mixture.row_folds(row_of, 0, n_folds=n_folds)
+    fold_of = mixture.row_folds(row_of, 0)
     assert set(fold_of) == set(range(n_folds))
     assert all(len(set(fold_of[row_of == row])) == 1 for row in range(n // 3))
     models = [boost(X, y, fold_of == fold, pace) for fold in range(n_folds)]
@@ -132,9 +133,7 @@ def test_several_divisions_are_averaged(monkeypatch):
     single, original = [], mixture.row_folds
     monkeypatch.setattr(mixture, "REPEATED_CELLS", 1)
     for repeat in range(3):
-        monkeypatch.setattr(
-            mixture, "row_folds", lambda r, s, _, n, at=repeat: original(r, s, at, n)
-        )
+        monkeypatch.setattr(mixture, "row_folds", lambda r, s, _, at=repeat: original(r, s, at))
         single.append(mixture.fit_boosting(X, y, row_of, 0))
     held_out = np.mean([each.held_out for each in single], axis=0)
     np.testing.assert_allclose(whole.held_out, held_out, rtol=1e-12, atol=1e-12)

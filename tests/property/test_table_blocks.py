@@ -39,16 +39,16 @@ TABLES = sorted(
 
 def in_blocks(path, options, known, block_rows, *, labelled=True):
     """All rows of a table that is read in blocks, as read_content gives them."""
-    with table_blocks(path, options, known, labelled=labelled, block_rows=block_rows) as blocks:
-        parts = list(blocks)
-        labels = [row for part in parts for row in part.labels or ()]
-        assert not labelled or {label for row in labels for label in row} <= set(blocks.label_names)
-        return (
-            [list(row) if isinstance(row, np.ndarray) else row for part in parts for row in part.X],
-            labels if labelled else None,
-            [name for part in parts for name in part.row_names or ()],
-            [line for part in parts for line in part.lines],
-        )
+    parts = list(table_blocks(path, options, known, labelled=labelled, block_rows=block_rows))
+    labels = [row for part in parts for row in part.labels or ()]
+    (names,) = {part.label_names for part in parts}
+    assert not labelled or {label for row in labels for label in row} <= set(names)
+    return (
+        [list(row) if isinstance(row, np.ndarray) else row for part in parts for row in part.X],
+        labels if labelled else None,
+        [name for part in parts for name in part.row_names or ()],
+        [line for part in parts for line in part.lines],
+    )
 
 
 def whole(path, options, known, *, labelled=True):

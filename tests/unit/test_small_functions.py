@@ -42,8 +42,13 @@ def test_metric_of_rows():
     assert metric_of_rows(graph, np.array([[0.0, 0.0], [3.0, 3.0]])) == "distance:euclidean"
 
 
-def test_run_provenance():
-    assert "command" in run_provenance()
+def test_run_provenance(monkeypatch):
+    folder = "/home/someone/secret project"
+    words = [f"{folder}/vicinal", "compare", f"{folder}/a b.csv", f"--store={folder}/r"]
+    words += ["~/x/y.csv"]
+    monkeypatch.setattr("sys.argv", [*words, "C:\\Users\\me\\z.csv", "data/w.csv", "m:Class"])
+    command = "vicinal compare 'a b.csv' --store=r y.csv z.csv data/w.csv m:Class"
+    assert run_provenance()["command"] == command
 
 
 def test_full_text():

@@ -76,8 +76,8 @@ void a_large_feature_space_changes_nothing() {
     const Found expected = brute_force(rows.view(), queries.view(), metric, 12, false);
     auto far_rows = rows, far_queries = queries;
     for (auto* side : {&far_rows, &far_queries}) {
-      side->n_columns = 30 * 4000;
-      for (std::int32_t& feature : side->indices) feature *= 4000;
+      side->n_columns = 30 * 8000;
+      for (std::int32_t& feature : side->indices) feature *= 8000;
     }
     CHECK(far_rows.n_columns > ScatteredQuery::most_features);
     for (const auto& [r, q] : {std::pair{&rows, &queries}, std::pair{&far_rows, &far_queries}})

@@ -1,6 +1,6 @@
 """The array types that stages pass to each other, by name."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -27,11 +27,6 @@ BLOCK_CELLS = 2**22
 """Cells of a dense block in flight: 32 MiB of float64."""
 LARGE_BLOCK_CELLS = 2**24
 """Cells of a dense block whose start has a high fixed cost: 128 MiB of float64."""
-
-
-def stack_rows(blocks: Sequence[Csr]) -> Csr:
-    """Return the rows of several matrices one below the other."""
-    return sparse.vstack(list(blocks), format="csr")
 
 
 def is_stored(pattern: Csr, where: Csr) -> Bool:

@@ -1,6 +1,7 @@
 """Validate numbers, flags and names; needs only NumPy (see :mod:`vicinal.gpu`)."""
 
 import operator
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -75,15 +76,12 @@ def check_encodable(name: str, names: Sequence[str]) -> None:
     try:
         "".join(names).encode()
     except UnicodeEncodeError:
-        found = next(each for each in names if _has_surrogate(each))
+        found = next(each for each in names if _SURROGATE.search(each))
         got = f"a lone surrogate in {found!r:.60}"
         raise InvalidArgumentError(name, "text that UTF-8 can hold", got) from None
 
 
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
-
-
+_SURROGATE = re.compile("[\ud800-\udfff]")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 

@@ -209,7 +209,7 @@ def read_json_lines(
         try:
             item = read(_parsed(line))
         except _NOT_AS_EXPECTED as error:
-            raise DataFormatError(str(path), expected, str(error), number) from None
+            raise DataFormatError(path, expected, str(error), number) from None
         yield item
 
 

@@ -4,7 +4,7 @@ import html
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -64,6 +64,28 @@ def _attribute(key: str, value: str | int | bool | None) -> str:
     return f" {name}" if value is True else f' {name}="{html.escape(clean(str(value)))}"'
 
 
+def document(title: str, style: str, policy: str, *body: str | None) -> str:
+    """Return a page for light and dark mode that needs no other file; `policy` is its CSP."""
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", title),
+        element("style", Html(style)),
+    )
+    return f"<!doctype html>\n{element('html', head, element('body', *body), lang='en')}\n"
+
+
+def contents(links: Mapping[str, str], label: str) -> Html | None:
+    """Return links to the parts of a page, by id, if there is more than one."""
+    if len(links) < 2:
+        return None
+    items = (element("li", element("a", text, href=f"#{at}")) for at, text in links.items())
+    return element("nav", element("ul", *items), aria_label=label)
+
+
 MOST_SHOWN = 20
 """Maximum number of rows that a notebook shows."""
 _LATEX = {
@@ -112,7 +134,9 @@ class Tabular(ABC):
         header, rows = self.cells()
         marks = "|".join("---:" if right else "---" for right in _numeric(rows, len(header)))
         lines = [header, *[[shown(cell) for cell in row] for row in rows]]
-        texts = ["| " + " | ".join(_in_markdown(each) for each in line) + " |" for line in lines]
+        # A bar or a line break would end a cell.
+        safe = [[each.replace("|", "\\|").replace("\n", " ") for each in line] for line in lines]
+        texts = [f"| {' | '.join(line)} |" for line in safe]
         return "\n".join([texts[0], f"|{marks}|", *texts[1:]])
 
     def to_latex(self) -> str:
@@ -147,11 +171,6 @@ def shown(value: object) -> str:
 def in_latex(text: str) -> str:
     r"""Return text with LaTeX's special characters escaped."""
     return "".join(_LATEX.get(sign, sign) for sign in text)
-
-
-def _in_markdown(text: str) -> str:
-    """Return text without bars and line breaks, which would end a cell."""
-    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def _html_row(row: Sequence[object], right: Sequence[bool]) -> str:

@@ -111,7 +111,10 @@ def _any_labels(
     given = None if label_names is None else _checked_names(label_names)
     rows = listed(Y)
     if is_names(rows) or _has_collections(rows):
-        matrix, names = _from_names(cast("Any", rows), given, name)
+        named = label_rows(cast("Any", rows), name)
+        found = {str(label) for collection in named for label in collection}
+        names = tuple(sorted(found)) if given is None else given
+        matrix = indicator_of(named, names, name)
         kind: Kind = "sparse"
         dtype = "int32"
     elif is_flat(Y):
@@ -120,7 +123,8 @@ def _any_labels(
         kind, dtype = "flat", _dtype(np.asarray(Y))
     else:
         matrix = check_indicator(Y, name)
-        names = _column_names(Y, matrix.shape[1]) if given is None else given
+        columns = cast("Any", Y).columns if _has_columns(Y) else range(matrix.shape[1])
+        names = tuple(map(str, columns)) if given is None else given
         kind = "sparse" if sparse.issparse(Y) else "dense"
         dtype = _dtype(Y)
     check_encodable(name if given is None else "label_names", names)
@@ -239,16 +243,6 @@ def _checked_names(label_names: object) -> tuple[str, ...]:
     return tuple(map(str, names))  # converts NumPy's string type
 
 
-def _from_names(
-    Y: Sequence[Collection[str]], given: tuple[str, ...] | None, name: str
-) -> tuple[Csr, tuple[str, ...]]:
-    """Return the indicator of `Y` and its label names: the given ones, or all in sorted order."""
-    label_rows(Y, name)
-    if given is None:
-        given = tuple(sorted({str(label) for collection in Y for label in collection}))
-    return indicator_of(Y, given, name), given
-
-
 def is_flat(Y: object) -> bool:
     """Tell whether `Y` is one number per row, in one dimension."""
     if isinstance(Y, list | tuple):
@@ -265,12 +259,6 @@ def as_column(Y: Any) -> Any:
 def _has_columns(Y: object) -> bool:
     """Tell whether `Y` is a data frame, whose columns have names."""
     return hasattr(Y, "columns") and not sparse.issparse(Y)
-
-
-def _column_names(Y: object, count: int) -> tuple[str, ...]:
-    """Return the column names of a data frame, or numbers for anything else."""
-    columns = cast("Any", Y).columns if _has_columns(Y) else range(count)
-    return tuple(map(str, columns))
 
 
 def _dtype(Y: object) -> str:

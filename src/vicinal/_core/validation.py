@@ -11,15 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Int, Int32, contiguous, row_ids
-from vicinal._core.checks import (
-    check_encodable,
-    check_flag,
-    check_integer,
-    check_option,
-    check_positive,
-    check_real,
-    check_sequence,
-)
+from vicinal._core.checks import check_encodable
 from vicinal._core.csr import (
     check_sparse_structure,
     dense_csr,
@@ -28,24 +20,6 @@ from vicinal._core.csr import (
     shared_csr,
 )
 from vicinal.errors import InvalidArgumentError
-
-__all__ = [
-    "canonical_csr",
-    "check_features",
-    "check_flag",
-    "check_integer",
-    "check_option",
-    "check_positive",
-    "check_readable",
-    "check_real",
-    "check_rows",
-    "check_sequence",
-    "check_sparse_structure",
-    "csr_parts",
-    "owned",
-    "read_features",
-    "sound_csr",
-]
 
 
 def check_rows(name: str, rows: object, n_rows: int) -> Int:
@@ -56,15 +30,10 @@ def check_rows(name: str, rows: object, n_rows: int) -> Int:
             name, "a one-dimensional array of row ids", f"{ids.dtype} of shape {ids.shape}"
         )
     if ids.size and (ids.min() < 0 or ids.max() >= n_rows):
-        raise InvalidArgumentError(
-            name, f"row ids from 0 to {n_rows - 1}", _span(int(ids.min()), int(ids.max()))
-        )
+        low, high = int(ids.min()), int(ids.max())
+        got = str(low) if low == high else f"{low} to {high}"
+        raise InvalidArgumentError(name, f"row ids from 0 to {n_rows - 1}", got)
     return ids.astype(np.int64)
-
-
-def _span(low: int, high: int) -> str:
-    """Return a range in words; a single value if it holds one."""
-    return str(low) if low == high else f"{low} to {high}"
 
 
 def check_features(X: object, name: str = "X", n_features: int | None = None) -> Features:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._core.arrays import BLOCK_CELLS, Csr, Features, Float
 from vicinal._core.checks import unchanged_on_failure
-from vicinal._core.labels import Labels, read_labels
+from vicinal._core.labels import read_labels
 from vicinal._core.validation import owned, read_features
 from vicinal.decision import Threshold
 from vicinal.errors import InvalidArgumentError
@@ -63,19 +63,25 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
             ``sample_weight`` is refused with an error that says why.
         """
         refuse_fit_arguments(self, unsupported, ORDER_OF_ROWS)
-        with unchanged_on_failure(self):
-            rows, labels = self._read_rows(X, Y)
-            self._learn(rows, labels.matrix)
-            self._keep(labels)
-        return self
+        return self._fit(X, Y)
 
-    def _read_rows(self, X: object, Y: object) -> tuple[Features, Labels]:
-        """Return the checked training rows and their labels."""
-        rows = self._read(X, reset=True)
-        refuse_one_dimensional(Y)
-        labels = read_labels(Y, int(rows.shape[0]))
-        check_cells(*labels.matrix.shape)
-        return rows, labels
+    def _fit(self, X: object, Y: object, sample_weight: object = None) -> Self:
+        """Learn from rows and their labels, which have weights only in a weighted baseline."""
+        with unchanged_on_failure(self):
+            rows = self._read(X, reset=True)
+            refuse_one_dimensional(Y)
+            labels = read_labels(Y, int(rows.shape[0]))
+            check_cells(*labels.matrix.shape)
+            weights = check_sample_weight(sample_weight, int(rows.shape[0]))
+            if weights is not None and isinstance(self, WeightedClassifier):
+                kept = np.flatnonzero(weights)
+                self._learn_weighted(rows[kept], labels.matrix[kept], weights[kept])
+            else:
+                self._learn(rows, labels.matrix)
+            self.label_names_ = labels.names
+            self.label_kind_ = labels.kind
+            self.label_dtype_ = labels.dtype
+        return self
 
     def decision_function(self, X: object) -> Float:
         """Return the score of every row and label: float64, shape (n, L)."""
@@ -96,12 +102,6 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     def decide(self, scores: Scores) -> Csr:
         """Return the label sets; by default the labels with a score above 0."""
         return Threshold(0.0).decide(scores)
-
-    def _keep(self, labels: Labels) -> None:
-        """Store the form in which labels were given."""
-        self.label_names_ = labels.names
-        self.label_kind_ = labels.kind
-        self.label_dtype_ = labels.dtype
 
     def _read(self, X: object, *, reset: bool) -> Features:
         """Return `X` as float64 rows; learn (`reset`) or check the number and names of columns."""
@@ -148,16 +148,7 @@ class WeightedClassifier(MultiLabelClassifier):
             A row of weight w counts as w equal rows; rows of weight 0 are left out.
         """
         refuse_fit_arguments(self, unsupported, "")
-        with unchanged_on_failure(self):
-            rows, labels = self._read_rows(X, Y)
-            weights = check_sample_weight(sample_weight, int(rows.shape[0]))
-            if weights is None:
-                self._learn(rows, labels.matrix)
-            else:
-                kept = np.flatnonzero(weights)
-                self._learn_weighted(rows[kept], labels.matrix[kept], weights[kept])
-            self._keep(labels)
-        return self
+        return self._fit(X, Y, sample_weight)
 
 
 def check_cells(n_rows: int, n_labels: int) -> None:

@@ -1,58 +1,48 @@
-r"""BoosTexter: AdaBoost.MH over one-feature stumps with real-valued confidences.
-
-In each round the rows are split once, at a threshold of one feature, for all labels together. The
-split with the smallest
-
-.. math:: Z = 2 \sum_{j \in \{0, 1\}} \sum_l \sqrt{W_+^{jl} W_-^{jl}}
-
-is chosen and adds :math:`c_{jl}` (see :mod:`vicinal.baselines.boosting`) to the score of label l
-for the rows on side j. On word counts, a split between 0 and 1 corresponds to the paper's test
-whether the word occurs.
-
-References
-----------
-R. E. Schapire, Y. Singer, "BoosTexter: a boosting-based system for text categorization", Machine
-Learning 39 (2000).
-
-The model is a tree of prediction nodes. The root contains all rows. Each round takes a node (the
-precondition, rows p) and splits it at a threshold of one feature (the condition, c), which adds two
-nodes. A row belongs to every node whose conditions it meets, and its score is the sum over all of
-them. The round chooses the pair with the smallest
-
-.. math:: Z = 2 \sum_l \left(\sqrt{W_+^l(p \wedge c) W_-^l(p \wedge c)} +
-              \sqrt{W_+^l(p \wedge \neg c) W_-^l(p \wedge \neg c)}\right) + W(\neg p),
-
-where :math:`W(\neg p)` is the weight of the cells outside the node. The new nodes get the
-confidences of :mod:`vicinal.baselines.boosting`.
-
-References
-----------
-F. De Comité, R. Gilleron, M. Tommasi, "Learning multi-label alternating decision trees from texts
-and data", MLDM 2003; Y. Freund, L. Mason, "The alternating decision tree learning algorithm", ICML
-1999.
+r"""BoosTexter and ADTBoost.MH: AdaBoost.MH with real-valued confidences.
 
 A cell is a pair of row and label, :math:`Y_i[l] = \pm 1`. Given the scores f so far, its weight is
 
 .. math:: D(i, l) \propto w_i \exp(-Y_i[l]\, f_l(x_i)), \qquad \sum_{i,l} D(i, l) = 1,
 
 where :math:`w_i` is the weight of the row, 1 by default: a row of weight w counts as w equal rows.
+For a subset of the rows, let :math:`W_+^l` be the total weight of the rows that have label l and
+:math:`W_-^l` the weight of those that do not. The score of the label in this subset [1]_,
 
-For a subset of the rows, let :math:`W_+` be the total weight of the rows that have label l and
-:math:`W_-` the weight of those that do not. The score of the label in this subset is
-
-.. math:: c_l = \tfrac12 \ln \frac{W_+ + \varepsilon}{W_- + \varepsilon}, \qquad
+.. math:: c_l = \tfrac12 \ln \frac{W_+^l + \varepsilon}{W_-^l + \varepsilon}, \qquad
           \varepsilon = \frac{1}{nL}, \quad n = \sum_i w_i,
 
-which minimises the loss up to ε and stays finite if all rows of the subset agree.
+minimises the loss up to ε and stays finite if all rows of the subset agree.
+
+BoosTexter [2]_ splits all rows in each round, at a threshold of one feature, for all labels
+together. It chooses the split with the smallest
+
+.. math:: Z = 2 \sum_{j \in \{0, 1\}} \sum_l \sqrt{W_+^{jl} W_-^{jl}}.
+
+On word counts, a split between 0 and 1 corresponds to the paper's test whether the word occurs.
+
+ADTBoost.MH [3]_ grows a tree of prediction nodes. The root contains all rows. Each round splits a
+node (the precondition p) at a threshold of one feature (the condition c), which adds two nodes. A
+row belongs to every node whose conditions it meets, and its score is the sum over them. The round
+chooses the pair with the smallest
+
+.. math:: Z = 2 \sum_l \left(\sqrt{W_+^l(p \wedge c) W_-^l(p \wedge c)} +
+              \sqrt{W_+^l(p \wedge \neg c) W_-^l(p \wedge \neg c)}\right) + W(\neg p),
+
+where :math:`W(\neg p)` is the weight of the cells outside the node.
 
 References
 ----------
-R. E. Schapire, Y. Singer, "Improved boosting algorithms using confidence-rated predictions",
-Machine Learning 37 (1999), and "BoosTexter", Machine Learning 39 (2000).
+.. [1] R. E. Schapire, Y. Singer, "Improved boosting algorithms using confidence-rated predictions",
+   Machine Learning 37 (1999).
+.. [2] R. E. Schapire, Y. Singer, "BoosTexter: a boosting-based system for text categorization",
+   Machine Learning 39 (2000).
+.. [3] F. De Comité, R. Gilleron, M. Tommasi, "Learning multi-label alternating decision trees from
+   texts and data", MLDM 2003; Y. Freund, L. Mason, "The alternating decision tree learning
+   algorithm", ICML 1999.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from scipy import sparse
@@ -173,6 +163,7 @@ def rows_above(X: Features, features: Int, thresholds: Float) -> Bool:
     return higher
 
 
+@dataclass(eq=False, repr=False)
 class BoosTexter(WeightedClassifier):
     """Boosted one-feature stumps (real AdaBoost.MH).
 
@@ -216,14 +207,9 @@ class BoosTexter(WeightedClassifier):
 
     method = Method("boostexter", neighbors=None)
 
-    features_: Int
-    thresholds_: Float
-    confidences_: Float
-    z_: Float
-
-    def __init__(self, n_rounds: int = 500, *, n_jobs: int | None = None) -> None:
-        self.n_rounds = n_rounds
-        self.n_jobs = n_jobs
+    n_rounds: int = 500
+    _: KW_ONLY
+    n_jobs: int | None = None
 
     def _learn_weighted(self, X: Features, Y: Csr, weights: Float) -> None:
         """Add stumps one at a time."""
@@ -277,6 +263,7 @@ def _unsplit(signed: Float) -> FeatureSplit:
     return FeatureSplit(float(2 * np.sqrt(with_label * without).sum()), 0, np.inf)
 
 
+@dataclass(eq=False, repr=False)
 class ADTBoostMH(WeightedClassifier):
     """An alternating decision tree for all labels.
 
@@ -325,22 +312,10 @@ class ADTBoostMH(WeightedClassifier):
 
     method = Method("adtboost", neighbors=None)
 
-    parents_: Int
-    features_: Int
-    thresholds_: Float
-    confidences_: Float
-    z_: Float
-
-    def __init__(
-        self,
-        n_rounds: int = 50,
-        *,
-        smoothing: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_rounds = n_rounds
-        self.smoothing = smoothing
-        self.n_jobs = n_jobs
+    n_rounds: int = 50
+    _: KW_ONLY
+    smoothing: float | None = None
+    n_jobs: int | None = None
 
     def _learn_weighted(self, X: Features, Y: Csr, weights: Float) -> None:
         """Grow the tree."""

@@ -1,48 +1,40 @@
-r"""Rank-SVM: large margins between the labels of a row and all other labels.
+r"""Support vector machines: Rank-SVM, and one SVM per label (binary relevance).
+
+Rank-SVM [1]_ separates the labels of a row from all others by a large margin:
 
 .. math:: \min_{w, \xi \ge 0} \; \tfrac12 \sum_l \|w_l\|^2 + C \sum_i \frac{1}{|Y_i||\bar Y_i|}
           \sum_{(p, q) \in Y_i \times \bar Y_i} \xi_{ipq}, \qquad
           \langle w_p - w_q, \phi(x_i) \rangle \ge 1 - \xi_{ipq}.
 
 Its dual has a variable :math:`0 \le \alpha_{ipq} \le C / (|Y_i||\bar Y_i|)` for each pair and is
-solved by coordinate ascent, with an exact line search in one variable at a time
-(``native/include/vicinal/learn/rank_dual.hpp``), until the duality gap, which bounds the distance
-of the objective from its optimum, is small. The scores rank the labels; the threshold of each row
-is learned in a second step (:mod:`vicinal.baselines.svm`).
+solved by coordinate ascent, with an exact line search in one variable at a time (``RankDual`` of
+the compiled core), until the duality gap, which bounds the distance of the objective from its
+optimum, is small. The paper's biases :math:`b_l` are not separate variables: the constant of the
+kernel, coef0, gives each label a bias, so that the dual has no equality constraints. Rows without
+labels or with all labels have no pairs and do not contribute.
 
-The paper's biases :math:`b_l` are not separate variables: the constant of the kernel, coef0, gives
-each label a bias, so that the dual has no equality constraints. Rows without labels or with all
-labels have no pairs and do not contribute.
-
-References
-----------
-A. Elisseeff, J. Weston, "A kernel method for multi-labelled classification", NIPS 2001.
-
-The SVMs are scikit-learn's: LIBLINEAR for the linear kernel, with the hinge loss of the usual SVM,
-LIBSVM for the others. A label that no training row has, or that all of them have, needs no
-classifier and always scores −1 or +1.
-
-References
-----------
-R.-E. Fan, K.-W. Chang, C.-J. Hsieh, X.-R. Wang, C.-J. Lin, "LIBLINEAR: a library for large linear
-classification", JMLR 9 (2008).
-
-For a training row, :math:`t(x)` is the threshold with the fewest labels on the wrong side,
+The scores rank the labels. The threshold of each row is learned in a second step: for a training
+row, it is the one with the fewest labels on the wrong side,
 
 .. math:: t(x) = \arg\min_t \; |\{k \in Y : f_k(x) \le t\}| + |\{k \notin Y : f_k(x) \ge t\}|.
 
 The best values of t form an interval between two adjacent scores, and its midpoint is used. If
 there are several such intervals, the widest is taken (the lowest of equally wide ones). Below the
 lowest and above the highest score the interval counts as 1 wide, the margin of Rank-SVM. A
-least-squares fit of t to the scores, :math:`t(x) \approx a \cdot f(x) + b`, then predicts the
-threshold of new rows.
+least-squares fit, :math:`t(x) \approx a \cdot f(x) + b`, predicts the threshold of new rows.
+
+The SVMs of binary relevance are scikit-learn's: LIBLINEAR [2]_ for the linear kernel, with the
+hinge loss of the usual SVM, LIBSVM for the others. A label that no training row has, or that all of
+them have, needs no classifier and always scores −1 or +1.
 
 References
 ----------
-A. Elisseeff, J. Weston, "A kernel method for multi-labelled classification", NIPS 2001.
+.. [1] A. Elisseeff, J. Weston, "A kernel method for multi-labelled classification", NIPS 2001.
+.. [2] R.-E. Fan, K.-W. Chang, C.-J. Hsieh, X.-R. Wang, C.-J. Lin, "LIBLINEAR: a library for large
+   linear classification", JMLR 9 (2008).
 """
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Protocol, Self, cast
 
 import numpy as np
@@ -184,6 +176,7 @@ SWEEPS_A_LOOK = 5
 """Sweeps over all rows between two computations of the duality gap, which cost about one sweep."""
 
 
+@dataclass(eq=False, repr=False)
 class RankSVM(MultiLabelClassifier):
     """A support vector machine that ranks labels, with a learned threshold per row.
 
@@ -236,32 +229,14 @@ class RankSVM(MultiLabelClassifier):
 
     method = Method("rank-svm", neighbors=None)
 
-    X_: Features
-    weights_: Float
-    set_size_: SetSize
-    kernel_: Kernel
-    objective_: float
-    duality_gap_: float
-    n_iter_: int
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        kernel: str = "poly",
-        degree: int = 8,
-        *,
-        gamma: float | str = "scale",
-        coef0: float = 1.0,
-        tol: float = 1e-2,
-        max_iter: int = 1000,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
+    C: float = 1.0
+    kernel: str = "poly"
+    degree: int = 8
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    coef0: float = 1.0
+    tol: float = 1e-2
+    max_iter: int = 1000
 
     @on_one_blas_thread
     def _learn(self, X: Features, Y: Csr) -> None:
@@ -336,6 +311,7 @@ class Scorer(Protocol):
         """Return the score of each row."""
 
 
+@dataclass(eq=False, repr=False)
 class BinaryRelevanceSVM(MultiLabelClassifier):
     """One support vector machine per label.
 
@@ -379,24 +355,12 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
 
     method = Method("br-svm", neighbors=None)
 
-    machines_: list[Scorer]
-    decision_: FittedDecision
-    n_iter_: int
-
-    def __init__(
-        self,
-        kernel: str = "linear",
-        C: float = 1.0,
-        threshold: object = None,
-        *,
-        degree: int = 3,
-        max_iter: int = 10_000,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.threshold = threshold
-        self.degree = degree
-        self.max_iter = max_iter
+    kernel: str = "linear"
+    C: float = 1.0
+    threshold: object = None
+    _: KW_ONLY
+    degree: int = 3
+    max_iter: int = 10_000
 
     def _learn(self, X: Features, Y: Csr) -> None:
         """Train label by label, then fit the rule."""
@@ -406,10 +370,8 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
         targets = (columns[:, [label]].toarray().ravel() != 0 for label in range(Y.shape[1]))
         self.machines_ = [_trained(machine, X, target) for target in targets]
         self.n_iter_ = max(int(np.max(machine.n_iter_)) for machine in self.machines_)
-        if isinstance(rule, FittedDecision):
-            self.decision_ = rule
-        else:
-            self.decision_ = rule.fit(Scores.dense(self._score(X)), Y)
+        fitted: FittedDecision | None = rule if isinstance(rule, FittedDecision) else None
+        self.decision_ = fitted or rule.fit(Scores.dense(self._score(X)), Y)
 
     def _machine(self) -> LinearSVC | SVC:
         """Return an untrained SVM with validated parameters."""

@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -52,12 +52,17 @@ def bench(
 
     from vicinal._core.checks import check_option
     from vicinal.cli.data_source import whole_dataset
+    from vicinal.cli.settings import make_estimator, method_words, neighbor_settings
     from vicinal.distances import COSINE, EUCLIDEAN, distance_names
+    from vicinal.methods import NeighborEstimator
     from vicinal.results import machine
 
     words = methods.split(",")
     import_modules(imports, words)
-    models = _models(words, neighbors)
+    models: dict[str, Any] = {
+        name: make_estimator(name, neighbor_settings(name, neighbors), "--methods")
+        for name in method_words(words)
+    }
     check_option("--metric", metric, ("auto", *distance_names()))
     with errors.status(f"Loading {data}"):
         began = time.perf_counter()
@@ -65,7 +70,12 @@ def bench(
         seconds_to_load = time.perf_counter() - began
     if metric == "auto":
         metric = (COSINE if sparse.issparse(dataset.X) else EUCLIDEAN).name
-    neighbors = max(neighbors, *(_needed_neighbors(model) for model in models.values()))
+    needed = [
+        model.needed_neighbors()
+        for model in models.values()
+        if isinstance(model, NeighborEstimator)
+    ]
+    neighbors = max([neighbors, *needed])
     fold = held_out(dataset, metric)
     with errors.status("Searching"):
         search, fold = time_search(fold, neighbors)
@@ -77,28 +87,12 @@ def bench(
     }
     timed = [time_method(name, model, fold) for name, model in models.items()]
     if json:
-        print_json({**facts, "methods": [each.__dict__ for each in timed], "machine": machine()})
+        print_json({**facts, "methods": [each._asdict() for each in timed], "machine": machine()})
         return
     print_facts(f"Search on {machine()['cpu']}", facts)
     cells = [(each.method, each.fit, each.predict, each.fit + each.predict) for each in timed]
     title = "Methods, in seconds without the search above"
     print_table(title, ["method", "fit", "predict", "both"], cells)
-
-
-def _models(words: list[str], neighbors: int) -> dict[str, Any]:
-    """Return the estimators to time, by method."""
-    from vicinal.cli.settings import make_estimator, method_words, neighbor_settings
-
-    return {
-        name: make_estimator(name, neighbor_settings(name, neighbors), "--methods")
-        for name in method_words(words)
-    }
-
-
-def _needed_neighbors(model: object) -> int:
-    """Return how many neighbours a model uses; 0 for an estimator of another library."""
-    needed = getattr(model, "needed_neighbors", None)
-    return 0 if needed is None else int(needed())
 
 
 HELD_OUT = 5
@@ -107,8 +101,7 @@ SINGLE = 500
 """Number of queries that are timed one by one."""
 
 
-@dataclass(frozen=True)
-class MethodTime:
+class MethodTime(NamedTuple):
     """The time that one method takes, in seconds."""
 
     method: str

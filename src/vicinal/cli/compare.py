@@ -14,6 +14,8 @@ from vicinal.cli.options import (
     METHODS,
     ImportOption,
     PreprocessOption,
+    RerunOption,
+    StoreOption,
     TableChoice,
     import_modules,
     reads_tables,
@@ -61,10 +63,6 @@ SetOption = Annotated[
 TuneOption = Annotated[
     bool,
     typer.Option("--tune", help="Tune each method for --metric on each fold's training rows."),
-]
-StoreOption = Annotated[Path | None, typer.Option(help="Results file; completed runs are reused.")]
-RerunOption = Annotated[
-    bool, typer.Option("--rerun", help="Run everything again, also what --store contains.")
 ]
 KeepScoresOption = Annotated[
     bool,
@@ -129,7 +127,7 @@ def compare(
     """Compare methods on data sets: all metrics, significance tests, and a report."""
     from vicinal.cli.settings import method_words
     from vicinal.comparison import compare as compare_methods
-    from vicinal.metrics.catalogue import every_metric
+    from vicinal.metrics.catalogue import every_metric, metric_info
     from vicinal.report.paper import parse_names
 
     for option, path in (("--latex", latex), ("--csv", csv), ("--parquet", parquet)):
@@ -137,9 +135,10 @@ def compare(
     check_target("--report", report)
     check_target("--pdf", pdf)
     display = parse_names(names_shown or [])
-    metrics = metric or ["hamming-loss"]
+    asked = metric or ["hamming-loss"]
     words = methods.split(",") if methods else []
-    import_modules(imports, words)
+    import_modules(imports, [*words, *asked])
+    metrics = [metric_info(name).name for name in asked]
     names = method_words(words)
     if source is not None:
         results = stored_results(source, data or [], names, folds)
@@ -398,7 +397,10 @@ def parse_numbers(option: str, words: str | None) -> list[int]:
 
 def _own_settings(method: str, settings: Mapping[str, object]) -> dict[str, object]:
     """Return the settings of one method; those for it alone override the shared ones."""
-    shared = {name: value for name, value in settings.items() if name in parameters(method)}
+    from vicinal.cli.settings import method_parameters
+
+    known = method_parameters(method)
+    shared = {name: value for name, value in settings.items() if name in known}
     prefix = f"{method}."
     own = {n.removeprefix(prefix): v for n, v in settings.items() if n.startswith(prefix)}
     return {**shared, **own}
@@ -406,64 +408,47 @@ def _own_settings(method: str, settings: Mapping[str, object]) -> dict[str, obje
 
 def _check_settings(methods: Sequence[str], settings: Mapping[str, object]) -> None:
     """Raise for settings that no method of the comparison has."""
+    from vicinal.cli.settings import method_parameters
+
     for setting in settings:
         method, dot, _ = setting.rpartition(".")
         if dot and method not in methods:
             expected = f"method.parameter=value with a method of {', '.join(methods)}"
             raise InvalidArgumentError("--set", expected, repr(setting))
-        if not dot and not any(setting in parameters(each) for each in methods):
+        if not dot and not any(setting in method_parameters(each) for each in methods):
             expected = f"a parameter of {', '.join(methods)}"
             raise InvalidArgumentError("--set", expected, repr(setting))
-
-
-def parameters(method: str) -> list[str]:
-    """Return the names of a method's parameters."""
-    from vicinal.methods.registry import find_method
-    from vicinal.methods.registry import parameters as parameters_of
-
-    return parameters_of(find_method(method, "--methods"))
 
 
 STEPS = ("search", "fit", "predict")
 
 
 def ranking_table(found: "Ranking", seconds: Mapping[str, Mapping[str, float]]) -> Table:
-    """Return a table of data sets × methods by mean rank, with the best values in bold."""
+    """Return a table of data sets × methods by mean rank, with the best values in bold.
+
+    On a narrow terminal it is one of methods × data sets.
+    """
     from vicinal.report.comparison_details import metric_title
 
-    if sum(len(name) + 3 for name in ("mean rank", *found.methods)) > out.width:
-        return _by_method(found, seconds)
-    table = Table(title=metric_title(found.metric), title_justify="left")
-    table.add_column("data set", no_wrap=True)
-    for method in found.methods:
-        table.add_column(escape(method), justify="right")
-    for data in found.data:
-        table.add_row(escape(data), *_values(found, data))
-    table.add_section()
-    ranks = (_shown(found.mean_ranks.get(method), ".2f") for method in found.methods)
-    table.add_row("mean rank", *ranks)
+    lines = {data: _values(found, data) for data in found.data}
+    lines["mean rank"] = [_shown(found.mean_ranks.get(each), ".2f") for each in found.methods]
     if found.differ:
-        table.add_row("group", *(found.groups_of(method) for method in found.methods))
+        lines["group"] = [found.groups_of(method) for method in found.methods]
     own = (sum(seconds[method].get(step, 0.0) for step in STEPS[1:]) for method in found.methods)
-    table.add_row("seconds", *(f"{each:.2f}" for each in own))
-    return table
-
-
-def _by_method(found: "Ranking", seconds: Mapping[str, Mapping[str, float]]) -> Table:
-    """Return a table of methods × data sets, for narrow terminals."""
-    from vicinal.report.comparison_details import metric_title
-
+    lines["seconds"] = [f"{each:.2f}" for each in own]
+    is_wide = sum(len(name) + 3 for name in ("mean rank", *found.methods)) > out.width
     table = Table(title=metric_title(found.metric), title_justify="left")
-    table.add_column("method", no_wrap=True)
-    for name in (*found.data, "mean rank", *(["group"] if found.differ else []), "seconds"):
+    table.add_column("method" if is_wide else "data set", no_wrap=True)
+    for name in lines if is_wide else found.methods:
         table.add_column(escape(name), justify="right")
-    columns = [_values(found, data) for data in found.data]
-    for at, method in enumerate(found.methods):
-        spent = sum(seconds[method].get(step, 0.0) for step in STEPS[1:])
-        cells = [column[at] for column in columns]
-        cells.append(_shown(found.mean_ranks.get(method), ".2f"))
-        cells += [found.groups_of(method)] if found.differ else []
-        table.add_row(escape(method), *cells, f"{spent:.2f}")
+    if is_wide:
+        for method, *cells in zip(found.methods, *lines.values(), strict=True):
+            table.add_row(escape(method), *cells)
+        return table
+    for name, cells in lines.items():
+        if name == "mean rank":
+            table.add_section()
+        table.add_row(escape(name), *cells)
     return table
 
 

@@ -1,7 +1,6 @@
 """Read the data of a command: rows with features, or texts for a model that reads texts."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -26,7 +25,6 @@ from vicinal.datasets import (
     is_table,
     load,
     read_content,
-    read_texts,
 )
 from vicinal.datasets.blocks import file_blocks
 from vicinal.datasets.catalogue import known
@@ -59,9 +57,9 @@ def table_options(table: TableChoice) -> TableOptions:
         label_columns=table.column_list("label_columns"),
         feature_columns=table.column_list("feature_columns"),
         row_names=table.row_names,
-        separator=table.separator_sign(),
+        separator=table.sign("separator"),
         encoding=table.encoding,
-        delimiter=table.delimiter_sign(),
+        delimiter=table.sign("delimiter"),
         columns=table.column_list("columns"),
         quoting=table.quotes,
         sheet=table.sheet,
@@ -173,7 +171,8 @@ def training_source(
         reading = source.reading or Reading()
         steps = table_steps(reading, table, preprocess)
     else:
-        source = features_source(data, rows, "train", table)
+        options = {} if known(data) else file_options(table)
+        source = dataset_source(choose_rows(load(data, **options), rows, "train"), data)
         steps = make_steps(preprocess, sparse.issparse(source.X))
     if table.vectors is None:
         return source, steps
@@ -219,20 +218,6 @@ def vectors_for(model: Any, table: TableChoice) -> NDArray[Any] | None:
     return vectors
 
 
-def new_source(
-    model: Any, data: str, rows: str, auto: str, table: TableChoice, *, labelled: bool
-) -> Source:
-    """Return rows for a fitted model, read in the same way as its training data.
-
-    `data`: a table, a file of features, the name of a data set, or a file with one text per line.
-    `rows`, `auto`: the rows to use of a data set with a train/test split; see :func:`choose_rows`.
-    `labelled`: whether to read labels; if not, the file need not have any.
-    """
-    vectors = vectors_for(model, table)
-    source = _new_rows(model, data, rows, auto, table, labelled)
-    return source if vectors is None else with_vectors(source, vectors)
-
-
 def frame_columns(model: Any) -> list[str] | None:
     """Return the columns of the frame that a model was fitted on; None for other models."""
     first = model.steps[0][1] if isinstance(model, Pipeline) else model
@@ -254,10 +239,10 @@ def frame_source(data: str, table: TableChoice, columns: list[str], *, labelled:
     options = table_options(table)
     records = read_records(data, options, (), None, labelled=labelled)
     frame = _frame({name: records.cells(name) for name in columns if name in records.columns})
-    reading = find_reading(records, options) if labelled else None
-    sets = None if reading is None else read_labels(records, reading)
-    names = tuple(sorted({label for row in sets or () for label in row}))
-    Y = None if sets is None else indicator_of(sets, names)
+    Y, names = None, tuple[str, ...]()
+    if labelled:
+        sets, names = read_labels(records, find_reading(records, options))
+        Y = indicator_of(sets, names)
     rows = options.row_names or records.row_names
     row_names = None if rows is None else tuple(map(str, records.cells(rows)))
     return Source(shown_name(data), frame, records.n_rows, Y, names, row_names)
@@ -273,26 +258,6 @@ def _frame(columns: dict[str, list[Any]]) -> Any:
     return pd.DataFrame(
         {name: cells if None in numbers[name] else numbers[name] for name, cells in columns.items()}
     )
-
-
-def training_texts(model: Any, data: str, table: TableChoice) -> Source:
-    """Return the texts that a model was trained on, without vectors."""
-    return _new_rows(model, data, "all", "all", table, labelled=False)
-
-
-def _new_rows(
-    model: Any, data: str, rows: str, auto: str, table: TableChoice, labelled: bool
-) -> Source:
-    """Return rows for a fitted model without their vectors."""
-    columns = frame_columns(model)
-    if columns is not None and is_table_file(data):
-        return frame_source(data, table, columns, labelled=labelled)
-    if is_table_file(data):
-        return table_source(data, table, reading_for(model), labelled=labelled)
-    if reads_text(model):
-        found = read_texts(data, encoding=table.encoding)
-        return Source(Path(data).name, found.texts, len(found.texts), None, (), None)
-    return features_source(data, rows, auto, table, unlabelled=not labelled)
 
 
 def whole_dataset(data: str, table: TableChoice) -> Dataset:
@@ -315,16 +280,6 @@ def whole_dataset(data: str, table: TableChoice) -> Dataset:
     )
 
 
-def features_source(
-    data: str, rows: str, auto: str, table: TableChoice, *, unlabelled: bool = False
-) -> Source:
-    """Return rows with features: all, or one part of a data set's train/test split."""
-    options = {} if known(data) else file_options(table)
-    if unlabelled and not known(data):
-        options["unlabelled"] = True
-    return dataset_source(choose_rows(load(data, **options), rows, auto), data)
-
-
 def dataset_source(dataset: Dataset, data: str) -> Source:
     """Return the rows of a data set."""
     names = dataset.feature_names
@@ -339,14 +294,9 @@ def dataset_source(dataset: Dataset, data: str) -> Source:
     )
 
 
-def table_source(
-    path: str, table: TableChoice, reading: Reading | None = None, *, labelled: bool = True
-) -> Source:
-    """Return the rows of a table; `reading` says how a model's training table was read."""
-    found = read_content(path, table_options(table), known=reading, labelled=labelled)
-    sets = found.labels or ()
-    names = found.reading.label_columns or tuple(sorted({label for row in sets for label in row}))
-    return content_source(path, found, names)
+def table_source(path: str, table: TableChoice, *, labelled: bool = True) -> Source:
+    """Return the rows of a table."""
+    return content_source(path, read_content(path, table_options(table), labelled=labelled))
 
 
 def shown_name(path: str) -> str:
@@ -354,14 +304,14 @@ def shown_name(path: str) -> str:
     return "standard input" if path == STANDARD_INPUT else Path(path).name
 
 
-def content_source(path: str, found: Content, names: tuple[str, ...]) -> Source:
-    """Return rows of a table whose labels are `names`."""
-    sets, how = found.labels, found.reading
+def content_source(path: str, found: Content) -> Source:
+    """Return rows of a table."""
+    names, how = found.label_names, found.reading
     return Source(
         shown_name(path),
         found.X,
         found.n_rows,
-        None if sets is None else indicator_of(sets, names),
+        None if found.labels is None else indicator_of(found.labels, names),
         names,
         found.row_names,
         how.numbers if how.numbers and len(how.numbers) == len(how.features) else None,
@@ -395,40 +345,25 @@ BLOCK_ROWS = 4096
 """Rows that are read, scored and written at a time."""
 
 
-@dataclass(frozen=True)
-class SourceBlocks:
-    """Rows that come in blocks."""
-
-    name: str
-    blocks: Callable[[], Iterator[Source]]
-
-    def __iter__(self) -> Iterator[Source]:
-        """Yield the blocks."""
-        return self.blocks()
-
-
-@contextmanager
 def new_blocks(
-    model: Any, data: str, rows: str, auto: str, table: TableChoice, *, labelled: bool
-) -> Iterator[SourceBlocks]:
-    """Open rows for a fitted model, read as those it learned from, in blocks.
+    model: Any, data: str, rows: str, auto: str, table: TableChoice, **options: Any
+) -> Iterator[Source]:
+    """Yield rows for a fitted model, read as those it learned from, some at a time.
 
     Tables that the model knows how to read, texts one per line, extreme-classification text and
     ARFF files are read block by block. Data sets by name, ``.npz`` and ``.mat`` files, and tables
     for a model that was not trained on one, are read whole first.
 
-    `model`, `data`, `rows`, `auto`, `table`, `labelled`: as for
-    :func:`~vicinal.cli.data_source.new_source`.
+    `rows`, `auto`: the rows to use of a data set with a train/test split; see :func:`choose_rows`.
+    `options`: ``labelled``, whether to read labels (if not, the file need not have any), and
+    ``block_rows``.
     """
     vectors = vectors_for(model, table)
-    with _row_blocks(model, data, rows, auto, table, labelled) as found:
-        if vectors is None:
-            yield found
-        else:
-            yield SourceBlocks(found.name, lambda: _beside(found, vectors))
+    found = row_blocks(model, data, rows, auto, table, **options)
+    return found if vectors is None else _beside(found, vectors, data)
 
 
-def _beside(found: SourceBlocks, vectors: NDArray[Any]) -> Iterator[Source]:
+def _beside(found: Iterator[Source], vectors: NDArray[Any], data: str) -> Iterator[Source]:
     """Yield blocks of rows with their vectors; raise if there are more or fewer of them."""
     start = 0
     for block in found:
@@ -437,57 +372,55 @@ def _beside(found: SourceBlocks, vectors: NDArray[Any]) -> Iterator[Source]:
             yield with_vectors(block, vectors[start:stop])
         start = stop
     if start != len(vectors):
-        expected = f"{start:,} vectors, one per row of {found.name}"
+        expected = f"{start:,} vectors, one per row of {shown_name(data)}"
         raise InvalidArgumentError("--vectors", expected, f"{len(vectors):,}")
 
 
-@contextmanager
-def _row_blocks(
-    model: Any, data: str, rows: str, auto: str, table: TableChoice, labelled: bool
-) -> Iterator[SourceBlocks]:
-    """Open rows for a fitted model without their vectors."""
-    name = shown_name(data)
+def row_blocks(
+    model: Any,
+    data: str,
+    rows: str,
+    auto: str,
+    table: TableChoice,
+    *,
+    labelled: bool,
+    block_rows: int | None = None,
+) -> Iterator[Source]:
+    """Yield rows for a fitted model without their vectors."""
+    block_rows = block_rows or BLOCK_ROWS
     if is_table_file(data):
-        reading = reading_for(model) if frame_columns(model) is None else None
-        if reading is not None:
-            options = table_options(table)
-            with table_blocks(
-                data, options, reading, labelled=labelled, block_rows=BLOCK_ROWS
-            ) as found:
-                names = found.label_names
-                yield SourceBlocks(
-                    name, lambda: (content_source(data, block, names) for block in found)
-                )
-            return
-    elif reads_text(model):
-        yield SourceBlocks(name, lambda: _text_sources(data, table.encoding))
+        columns, reading, options = frame_columns(model), reading_for(model), table_options(table)
+        if columns is not None:
+            yield from _parts(frame_source(data, table, columns, labelled=labelled), block_rows)
+        elif reading is None:
+            yield from _parts(table_source(data, table, labelled=labelled), block_rows)
+        else:
+            for content in table_blocks(data, options, reading, block_rows, labelled=labelled):
+                yield content_source(data, content)
         return
-    elif not known(data) and Path(data).is_file() and rows in ("auto", "all"):
-        options_of_file = file_options(table)
-        if file_blocks(data, 1, unlabelled=not labelled, **options_of_file) is not None:
-            yield SourceBlocks(name, lambda: _file_sources(data, not labelled, options_of_file))
-            return
-    whole = _new_rows(model, data, rows, auto, table, labelled)
-    yield SourceBlocks(whole.name, lambda: _parts(whole))
+    if reads_text(model):
+        for found in text_blocks(data, block_rows, encoding=table.encoding):
+            yield Source(Path(data).name, found.texts, len(found.texts), None, (), None)
+        return
+    is_file = not known(data)
+    of_file = file_options(table) if is_file else {}
+    if is_file and not labelled:
+        of_file["unlabelled"] = True
+    streamed = None
+    if is_file and Path(data).is_file() and rows in ("auto", "all"):
+        streamed = file_blocks(data, block_rows, **of_file)
+    if streamed is None:
+        whole = choose_rows(load(data, **of_file), rows, auto)
+        yield from _parts(dataset_source(whole, data), block_rows)
+    else:
+        yield from (dataset_source(block, data) for block in streamed)
 
 
-def _text_sources(data: str, encoding: str | None) -> Iterator[Source]:
-    """Yield the texts of a file, one per line."""
-    for found in text_blocks(data, BLOCK_ROWS, encoding=encoding):
-        yield Source(Path(data).name, found.texts, len(found.texts), None, (), None)
-
-
-def _file_sources(data: str, unlabelled: bool, options: dict[str, Any]) -> Iterator[Source]:
-    """Yield the rows of a file of features."""
-    for block in file_blocks(data, BLOCK_ROWS, unlabelled=unlabelled, **options) or ():
-        yield dataset_source(block, data)
-
-
-def _parts(whole: Source) -> Iterator[Source]:
+def _parts(whole: Source, block_rows: int) -> Iterator[Source]:
     """Yield the rows of a source that is in memory."""
     rows: Any = whole.X
-    for start in range(0, whole.n_rows, BLOCK_ROWS):
-        some = slice(start, min(start + BLOCK_ROWS, whole.n_rows))
+    for start in range(0, whole.n_rows, block_rows):
+        some = slice(start, min(start + block_rows, whole.n_rows))
         yield replace(
             whole,
             X=some_rows(rows, some),

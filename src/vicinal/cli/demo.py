@@ -122,16 +122,16 @@ def _show_packages(model: "NeighborEstimator", data: "Dataset", test: "Dataset")
     several = np.flatnonzero(np.diff(test.Y.indptr) >= 3)
     chosen = several[np.linspace(0, len(several) - 1, 5, dtype=np.int64)[1:-1]]
     three = test.subset(chosen)
-    answers = predictions(model, model.scores(three.X), three.row_names, top=6)
-    for row, answer in enumerate(answers):
+    predicted = predictions(model, model.scores(three.X), three.row_names, top=6)
+    for row, prediction in enumerate(predicted):
         true = three.Y.indices[three.Y.indptr[row] : three.Y.indptr[row + 1]]
         facts = {
             "true tags": ", ".join(data.label_names[label] for label in true),
-            "predicted": ", ".join(answer.labels),
-            "best scores": answer.best,
+            "predicted": ", ".join(prediction.labels),
+            "best scores": prediction.best,
         }
         out.print()
-        print_facts(str(answer.row), facts)
+        print_facts(str(prediction.row), facts)
 
 
 def _teach_package(model: "Blend", data: "Dataset", test: "Dataset") -> None:

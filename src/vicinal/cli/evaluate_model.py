@@ -48,34 +48,39 @@ def evaluate_model(
     Rows are read, predicted and counted in blocks: memory does not grow with the number of rows.
     """
     from vicinal._core.progress import shown
-    from vicinal.cli.data_source import new_blocks
+    from vicinal.cli.data_source import new_blocks, shown_name
     from vicinal.cli.predict import load_model
     from vicinal.methods.pipeline import estimator_of
     from vicinal.metrics import MetricAccumulator, metric_info, metrics_table
     from vicinal.metrics.catalogue import check_conventions
 
-    import_modules(imports)
+    import_modules(imports, metrics.split(","))
     rules = check_conventions(conventions)
     asked = [metric_info(name).name for name in metrics.split(",")] if metrics else None
     running: MetricAccumulator | None = None
     fitted = load_model(model)
-    with shown(), new_blocks(fitted, data, rows, "test", table, labelled=True) as sources:
-        for truth, predicted, scores in _judged(fitted, sources):
+    name = shown_name(data)
+    with shown():
+        blocks = new_blocks(fitted, data, rows, "test", table, labelled=True)
+        for source, truth, predicted, scores in _judged(fitted, blocks):
+            name = source.name
             if running is None:
                 counts = training_counts(estimator_of(fitted), truth.shape[1])
                 running = MetricAccumulator(conventions=rules, metrics=asked, **counts)
             running.add(truth, predicted, scores)
     if running is None:
-        raise InvalidArgumentError("DATA", "at least one row", sources.name)
+        raise InvalidArgumentError("DATA", "at least one row", name)
     found = running.result()
     if json:
         print_json(found)
     else:
-        out.print(metrics_table({f"{sources.name}, {running.n_rows:,} rows": found}))
+        out.print(metrics_table({f"{name}, {running.n_rows:,} rows": found}))
 
 
-def _judged(model: "Model", sources: "Iterable[Source]") -> "Iterator[tuple[Csr, Csr, Scores]]":
-    """Yield true labels, predicted labels and scores of rows, some at a time."""
+def _judged(
+    model: "Model", sources: "Iterable[Source]"
+) -> "Iterator[tuple[Source, Csr, Csr, Scores]]":
+    """Yield some rows, their true labels, predicted labels and scores."""
     from vicinal._core.labels import aligned_columns, moved_columns
     from vicinal.cli.predict import scored_blocks
     from vicinal.methods.pipeline import estimator_of
@@ -93,7 +98,7 @@ def _judged(model: "Model", sources: "Iterable[Source]") -> "Iterator[tuple[Csr,
                 )
         truth = moved_columns(source.labels(), columns, len(names))
         predicted = widen_labels(estimator.decide(scores), n_unknown)
-        yield truth, predicted, widen(scores, n_unknown)
+        yield source, truth, predicted, widen(scores, n_unknown)
 
 
 def training_counts(estimator: Any, n_labels: int) -> dict[str, Any]:

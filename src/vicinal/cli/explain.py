@@ -61,15 +61,19 @@ def explain_rows(
     table: TableChoice,
 ) -> None:
     """Explain the labels of each row: how neighbours and features add up to each score."""
-    from vicinal.cli.data_source import new_source, some_rows
+    from vicinal.cli.data_source import BLOCK_ROWS, new_blocks, some_rows
     from vicinal.cli.predict import load_model, rows_for, shown_names
     from vicinal.methods import explain
 
     check_target("--html", html)
     import_modules(imports)
     fitted = load_model(model)
-    source = new_source(fitted, file, rows, "all", table, labelled=False)
-    n_rows = min(limit, source.n_rows)
+    most = max(limit, BLOCK_ROWS)
+    blocks = new_blocks(fitted, file, rows, "all", table, labelled=False, block_rows=most)
+    source = next(blocks, None)
+    if source is None:
+        raise InvalidArgumentError("FILE", "at least one row", file)
+    n_rows, n_all = min(limit, source.n_rows), source.n_rows + sum(each.n_rows for each in blocks)
     with shown(), part(f"Explaining {n_rows:,} rows"):
         found = explain(
             fitted,
@@ -82,11 +86,9 @@ def explain_rows(
         )
     names = shown_names(fitted, table)
     _print(found if json or names is None else with_label_names(found, names), html, json)
-    if n_rows < source.n_rows:
-        errors.print(
-            f"{n_rows:,} of {source.n_rows:,} rows explained (--limit N for more)",
-            highlight=False,
-        )
+    if n_rows < n_all:
+        note = f"{n_rows:,} of {n_all:,} rows explained (--limit N for more)"
+        errors.print(note, highlight=False)
 
 
 def with_label_names(found: "Explanations", names: Mapping[str, str]) -> "Explanations":
@@ -112,20 +114,20 @@ def with_label_names(found: "Explanations", names: Mapping[str, str]) -> "Explan
 
 def _training_texts(model: "Model", file: str | None, table: TableChoice) -> list[str] | None:
     """Return the texts that the model was trained on, in the order of its rows."""
-    from vicinal.cli.data_source import reads_text, training_texts
+    from vicinal.cli.data_source import reads_text, row_blocks
     from vicinal.methods.pipeline import estimator_of
 
     if file is None:
         return None
     if not reads_text(model):
         raise InvalidArgumentError("--learned-from", "a model that reads texts", file)
-    found = training_texts(model, file, table)
+    blocks = row_blocks(model, file, "all", "all", table, labelled=False)
+    texts = [text for block in blocks for text in cast("list[str]", block.X)]
     n_known = estimator_of(model).search_.n_ids
-    if found.n_rows != n_known:
-        raise InvalidArgumentError(
-            "--learned-from", f"the {n_known} training rows of the model", f"{found.n_rows} rows"
-        )
-    return list(cast("list[str]", found.X))
+    if len(texts) != n_known:
+        expected = f"the {n_known} training rows of the model"
+        raise InvalidArgumentError("--learned-from", expected, f"{len(texts)} rows")
+    return texts
 
 
 def _print(found: "Explanations", html: Path | None, json: bool) -> None:

@@ -1,5 +1,6 @@
 """``vicinal measure``: compute further metrics of a comparison without running it again."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,7 +47,7 @@ def measure(
         raise InvalidArgumentError("STORE", "an existing results file", repr(str(store)))
     if not metrics and curves is None and labels is None:
         raise InvalidArgumentError("--metrics", "metrics, --curves or --labels", "none of them")
-    import_modules(imports)
+    import_modules(imports, metrics.split(","))
     asked = [metric_info(name).name for name in metrics.split(",")] if metrics else []
     kept, results = ScoreStore(store), ResultStore(store)
     known = [each for each in results.read() if each.experiment.startswith("compare")]
@@ -99,9 +100,14 @@ def _draw(results: "list[Result]", kept: "ScoreStore", folder: Path | None) -> N
                 scores = Scores.stack(blocks) if same else stacked_dense(blocks)
                 methods[result.method] = truth, scores
         if methods:
-            path = folder / f"{data}.png"
+            path = folder / f"{_file_name(data)}.png"
             plot_curves(methods, path, data)
             say(f"Curves of {data} written to {path}")
+
+
+def _file_name(name: str) -> str:
+    """Return a name without characters that a file name cannot have on some systems."""
+    return re.sub(r'[\s<>:"/\\|?*]+', "-", name)
 
 
 def stacked_dense(blocks: list["Scores"]) -> object:
@@ -128,6 +134,6 @@ def _write_tables(results: "list[Result]", kept: "ScoreStore", folder: Path | No
         truth = sparse.vstack([fold.truth for fold in folds], format="csr")
         predicted = sparse.vstack([fold.labels for fold in folds], format="csr")
         names = result.label_names or None
-        path = folder / f"{result.data}-{result.method}-{result.seed}.csv".replace(" ", "-")
+        path = folder / f"{_file_name(f'{result.data}-{result.method}')}-{result.seed}.csv"
         label_table(truth, predicted, label_names=names).to_csv(path)
         say(f"Labels of {result.method} on {result.data} written to {path}")

@@ -6,6 +6,8 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
@@ -61,21 +63,30 @@ def predict(
     from vicinal.cli.data_source import new_blocks
 
     check_target("--output", output)
-    write = None if output is None else answer_writer(output)
+    write = None if output is None else prediction_writer(output)
     import_modules(imports)
     fitted = load_model(model)
     names = shown_names(fitted, table)
-    with shown(), new_blocks(fitted, file, rows, "all", table, labelled=False) as sources:
-        answers = _answers(fitted, sources, top, names)
+    with shown():
+        sources = new_blocks(fitted, file, rows, "all", table, labelled=False)
+        predicted = _predicted(fitted, sources, top, names)
         if output is not None and write is not None:
-            n_rows = write(answers, output, cell_format(fitted, names, keep_formulas))
+            n_rows = 0
+
+            def counted() -> Iterator[Prediction]:
+                nonlocal n_rows
+                for prediction in predicted:
+                    n_rows += 1
+                    yield prediction
+
+            write(counted(), output, cell_format(fitted, names, keep_formulas))
             say(f"{n_rows:,} rows predicted, written to {output}")
             return
-        for answer in answers:
+        for prediction in predicted:
             if json:
-                print_json(answer.as_dict())
+                print_json(prediction.as_dict())
             else:
-                sys.stdout.write(answer.as_line() + "\n")
+                sys.stdout.write(prediction.as_line() + "\n")
 
 
 def shown_names(model: "Model", table: TableChoice) -> dict[str, str] | None:
@@ -92,21 +103,6 @@ def shown_names(model: "Model", table: TableChoice) -> dict[str, str] | None:
     language = table.names_in or getattr(first, "language_", None)
     names = {label: vocabulary.name(label, language) for label in estimator_of(model).label_names_}
     return {label: name for label, name in names.items() if name is not None}
-
-
-def _answers(
-    model: "Model",
-    sources: "Iterable[Source]",
-    top: int,
-    label_names: dict[str, str] | None = None,
-) -> "Iterator[Prediction]":
-    """Yield the predictions of rows that are read and scored in blocks."""
-    from vicinal.methods.pipeline import estimator_of
-
-    estimator = estimator_of(model)
-    for start, source, scores in scored_blocks(model, sources):
-        for answer in predictions(estimator, scores, source.row_names, top, start):
-            yield answer if label_names is None else answer.named(label_names)
 
 
 class Prediction(NamedTuple):
@@ -139,6 +135,11 @@ class Prediction(NamedTuple):
         cells = (str(self.row), labels or "(none)", f"[{self.best}]")
         return "\t".join(map(visible, cells))
 
+    def cells(self) -> tuple[str | int, list[str], list[float], list[str], list[float]]:
+        """Return the row of a table."""
+        own = [self.scores[label] for label in self.labels]
+        return self.row, self.labels, own, list(self.scores), list(self.scores.values())
+
     @property
     def best(self) -> str:
         """The labels and their scores, as text."""
@@ -150,6 +151,18 @@ class Prediction(NamedTuple):
         """Return the name of a label with its identifier."""
         name = None if self.names is None else self.names.get(label)
         return label if name is None or name == label else f"{name} <{label}>"
+
+
+def _predicted(
+    model: "Model", sources: "Iterable[Source]", top: int, names: dict[str, str] | None
+) -> Iterator[Prediction]:
+    """Yield the predictions of rows that are read and scored in blocks."""
+    from vicinal.methods.pipeline import estimator_of
+
+    estimator = estimator_of(model)
+    for start, source, scores in scored_blocks(model, sources):
+        for prediction in predictions(estimator, scores, source.row_names, top, start):
+            yield prediction if names is None else prediction.named(names)
 
 
 def predictions(
@@ -180,7 +193,6 @@ def predictions(
 COLUMNS = ("row", "labels", "label_scores", "best", "best_scores")
 """Columns of a table of predictions: the predicted labels and their scores, then the best labels
 and theirs."""
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SEPARATORS = (";", "|", ",")
 GROUP_ROWS = 10_000
 """Rows of a Parquet file that are written at a time."""
@@ -208,8 +220,8 @@ class CellFormat(NamedTuple):
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 """What the cells begin with that spreadsheet programs run as formulas."""
-Writer = Callable[[Iterable[Prediction], Path, CellFormat], int]
-"""Writes predictions to a file and returns how many there were."""
+Writer = Callable[[Iterable[Prediction], Path, CellFormat], None]
+"""Writes predictions to a file."""
 
 
 def cell_format(
@@ -228,108 +240,74 @@ def list_separator(names: Iterable[str]) -> str | None:
     return next((each for each in SEPARATORS if each not in every), None)
 
 
-def answer_writer(path: Path) -> Writer:
+def prediction_writer(path: Path) -> Writer:
     """Return the function that writes predictions in the format of a file extension."""
+    from vicinal.datasets.tables.csv import DELIMITERS
+
     ending = path.suffix.lower()
-    if ending in (".jsonl", ".ndjson"):
-        return _write_json_lines
-    if ending in DELIMITERS:
-        return _write_csv
-    if ending == ".parquet":
-        _check_pyarrow()
-        return _write_parquet
-    known = "a name that ends in .jsonl, .csv, .tsv or .parquet"
-    raise InvalidArgumentError("--output", known, repr(str(path)))
+    if ending == ".parquet" and find_spec("pyarrow") is None:
+        raise MissingExtraError("pyarrow", "frames")
+    writers: dict[str, Writer] = {".parquet": _write_parquet}
+    writers |= dict.fromkeys((".jsonl", ".ndjson"), _write_json_lines)
+    writers |= {each: partial(_write_csv, sign) for each, sign in DELIMITERS.items()}
+    if ending not in writers:
+        known = "a name that ends in .jsonl, .csv, .tsv or .parquet"
+        raise InvalidArgumentError("--output", known, repr(str(path)))
+    return writers[ending]
 
 
-def _write_json_lines(answers: Iterable[Prediction], path: Path, style: CellFormat) -> int:
+def _write_json_lines(predicted: Iterable[Prediction], path: Path, style: CellFormat) -> None:
     """Write one JSON object per line."""
     from vicinal.datasets.data_files import write_data
 
-    count = CountedRows(answers)
-    write_data(path, (answer.as_json() + "\n" for answer in count))
-    return count.n_rows
+    write_data(path, (prediction.as_json() + "\n" for prediction in predicted))
 
 
-def _write_csv(answers: Iterable[Prediction], path: Path, style: CellFormat) -> int:
+def _write_csv(
+    delimiter: str, predicted: Iterable[Prediction], path: Path, style: CellFormat
+) -> None:
     """Write one line per row; with a byte order mark, so that Excel reads UTF-8."""
     from vicinal.datasets.data_files import write_data
 
-    count = CountedRows(answers)
-    write_data(path, _csv_lines(count, DELIMITERS[path.suffix.lower()], style))
-    return count.n_rows
+    write_data(path, _csv_lines(predicted, delimiter, style))
 
 
-def _csv_lines(answers: Iterable[Prediction], delimiter: str, style: CellFormat) -> Iterator[str]:
+def _csv_lines(predicted: Iterable[Prediction], delimiter: str, style: CellFormat) -> Iterator[str]:
     """Yield the lines of a table."""
     line = io.StringIO(newline="")
     writer = csv.writer(line, delimiter=delimiter)
     writer.writerow([*COLUMNS, *(["names"] if style.has_names else [])])
     yield "\ufeff" + line.getvalue()
-    for answer in answers:
+    for prediction in predicted:
         line.seek(0)
         line.truncate()
-        row, labels, scores, best, best_scores = table_cells(answer)
+        row, labels, scores, best, best_scores = prediction.cells()
         lists: list[Sequence[object]] = [labels, scores, best, best_scores]
         if style.has_names:
-            lists.append([(answer.names or {}).get(label, label) for label in labels])
+            lists.append([(prediction.names or {}).get(label, label) for label in labels])
         writer.writerow([style.text(row), *map(style.joined, lists)])
         yield line.getvalue()
 
 
-def _write_parquet(answers: Iterable[Prediction], path: Path, style: CellFormat) -> int:
+def _write_parquet(predicted: Iterable[Prediction], path: Path, style: CellFormat) -> None:
     """Write one row per prediction, labels and scores as lists. Memory: :data:`GROUP_ROWS` rows."""
     import pyarrow as pa
     from pyarrow import parquet
 
     from vicinal._core.files import replacing
 
-    remaining = iter(answers)
+    remaining = iter(predicted)
     group = list(islice(remaining, GROUP_ROWS))
     is_named = bool(group) and isinstance(group[0].row, str)
     words, numbers = pa.list_(pa.string()), pa.list_(pa.float64())
     kinds = (pa.string() if is_named else pa.int64(), words, numbers, words, numbers)
     schema = pa.schema(list(zip(COLUMNS, kinds, strict=True)))
-    n_rows = 0
     with replacing(path) as beside, parquet.ParquetWriter(str(beside), schema) as writer:
         while group:
-            columns = zip(*map(table_cells, group), strict=True)
+            columns = zip(*(each.cells() for each in group), strict=True)
             values = {name: list(column) for name, column in zip(COLUMNS, columns, strict=True)}
             writer.write_table(pa.Table.from_pydict(values, schema))
-            n_rows += len(group)
             group = list(islice(remaining, GROUP_ROWS))
-    return n_rows
-
-
-class CountedRows:
-    """Predictions that are counted as they pass."""
-
-    def __init__(self, answers: Iterable[Prediction]) -> None:
-        self._answers = answers
-        self.n_rows = 0
-
-    def __iter__(self) -> Iterator[Prediction]:
-        """Yield the predictions."""
-        for answer in self._answers:
-            self.n_rows += 1
-            yield answer
-
-
-def table_cells(
-    answer: Prediction,
-) -> tuple[str | int, list[str], list[float], list[str], list[float]]:
-    """Return the cells of one row of a table."""
-    own = [answer.scores[label] for label in answer.labels]
-    return answer.row, answer.labels, own, list(answer.scores), list(answer.scores.values())
-
-
-def _check_pyarrow() -> None:
-    """Raise an error that names the extra for Parquet, before any work is done."""
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise MissingExtraError("pyarrow", "frames") from None
-    del pa
 
 
 def load_model(path: Path) -> "Model":

@@ -42,19 +42,6 @@ FORWARDED = {"ignore_unknown_options": True, "allow_extra_args": True, "help_opt
 """Settings of a command that passes all arguments, even ``--help``, to another command."""
 
 
-def add_reproduce(app: typer.Typer) -> None:
-    """Add ``reproduce``, which is found and loaded only when it is called."""
-
-    @app.command(context_settings=FORWARDED)
-    def reproduce(context: typer.Context) -> object:
-        """Reproduce the experiments of the papers and compare with the published figures."""
-        found = find_command("reproduce", "vicinal-reproduction")
-        inner = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        inner.command("reproduce")(found)
-        command = typer.main.get_command(inner)
-        return command.main(context.args, context.command_path, standalone_mode=False)
-
-
 def find_command(name: str, distribution: str) -> Callable[..., None]:
     """Return the function of a command, or raise an error that names its distribution."""
     for found in entry_points(group=COMMANDS, name=name):
@@ -128,7 +115,16 @@ app.command()(bench)
 app.command()(demo)
 app.command("plan")(plan_search)
 app.command()(serve)
-add_reproduce(app)
+
+
+@app.command(context_settings=FORWARDED)
+def reproduce(context: typer.Context) -> object:
+    """Reproduce the experiments of the papers and compare with the published figures."""
+    found = find_command("reproduce", "vicinal-reproduction")  # loaded only when it is called
+    inner = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    inner.command("reproduce")(found)
+    command = typer.main.get_command(inner)
+    return command.main(context.args, context.command_path, standalone_mode=False)
 
 
 def show_version(wanted: bool) -> None:

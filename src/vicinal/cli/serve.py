@@ -59,7 +59,8 @@ def serve(
 ) -> None:
     """Serve models over HTTP, with a web page to try and teach them."""
     sources = named_folders(models)
-    kept = store or _default_store(next(iter(sources.values())))
+    first = next(iter(sources.values())).resolve()
+    kept = store or first.with_name(f"{first.name}.taught.sqlite")
     read = token("--read-token", read_token, read_token_file)
     write = token("--write-token", write_token, write_token_file)
     measured = evaluations(metrics or [], list(sources))
@@ -79,6 +80,7 @@ def start(
     hosts: Sequence[str] = (),
 ) -> None:
     """Print what is served and who may change it, then serve until stopped."""
+    from vicinal.persistence import read_header
     from vicinal.service import Limits, create_app
 
     try:
@@ -96,6 +98,8 @@ def start(
     limits = Limits()
     with bound_sockets(host, port) as sockets:
         log_as_json()
+        for model in sources.values():
+            read_header(model)  # what is no model leaves no database behind
         app = create_app(
             sources,
             store=store,
@@ -165,8 +169,3 @@ def token(option: str, value: str | None, file: Path | None) -> str | None:
         got = f"{len(value)} characters"
         raise InvalidArgumentError(option, "8 or more printable ASCII characters", got)
     return value
-
-
-def _default_store(model: Path) -> Path:
-    """Return the default file for learned rows, beside a model."""
-    return model.resolve().with_name(model.resolve().name + ".taught.sqlite")

@@ -47,6 +47,11 @@ def method_class(method: str, option: str) -> type[Any]:
     return find_method(method, option)
 
 
+def method_parameters(method: str, option: str = "--methods") -> list[str]:
+    """Return the names of a method's parameters."""
+    return parameters(method_class(method, option))
+
+
 def method_words(names: Sequence[str]) -> list[str]:
     """Return the names of methods, with ``quick`` and ``all`` expanded."""
     groups = {
@@ -58,7 +63,7 @@ def method_words(names: Sequence[str]) -> list[str]:
 
 def make_estimator(method: str, settings: Mapping[str, object], option: str = "--method") -> Any:
     """Return an unfitted estimator with these parameters."""
-    known = parameters(method_class(method, option))
+    known = method_parameters(method, option)
     for name in settings:
         if name not in known:
             expected = f"a parameter of {method} ({', '.join(known)})"
@@ -69,8 +74,7 @@ def make_estimator(method: str, settings: Mapping[str, object], option: str = "-
 
 def neighbor_settings(method: str, k: int) -> dict[str, object]:
     """Return the parameters that set a method's number of neighbours to k; LCIF has two."""
-    known = parameters(method_class(method, "--methods"))
-    return {name: k for name in known if name.startswith("n_neighbors")}
+    return {name: k for name in method_parameters(method) if name.startswith("n_neighbors")}
 
 
 def check_saveable(option: str, methods: Sequence[str]) -> None:

@@ -4,7 +4,8 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,8 +28,9 @@ from vicinal.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from vicinal._core.arrays import Csr
     from vicinal.cli.data_source import Source
-    from vicinal.datasets import Reading
-    from vicinal.datasets.blocks import RowChunk, TextChunk
+    from vicinal.cluster import ClusterTasks
+    from vicinal.datasets import Content, Reading
+    from vicinal.datasets.blocks import RowChunk
     from vicinal.index import SegmentedIndex
     from vicinal.preprocess import TextVectorizer
 
@@ -65,6 +67,7 @@ def train(
 
     The default method, blend, combines neighbours and linear models and needs no tuning.
     """
+    from vicinal.cli.data_source import training_source
     from vicinal.cli.predict import save_named, vocabulary_of
     from vicinal.cli.settings import check_saveable, make_estimator, parse_settings
     from vicinal.methods import Pipeline
@@ -75,13 +78,16 @@ def train(
     check_saveable("--method", [method])
     estimator = make_estimator(method, parse_settings(settings or []))
     _check_vectors(table, estimator, out_of_core)
-    began = time.perf_counter()
-    source, steps, streamed = _training_rows(
-        data, rows, out_of_core, table, preprocess, estimator, max_memory
-    )
-    vocabulary = vocabulary_of(table, source.label_names)
+    began, streamed = time.perf_counter(), None
     if out_of_core is None:
+        source, steps = training_source(data, rows, table, preprocess)
         began = time.perf_counter()
+    else:
+        with shown():
+            source, steps, streamed = streamed_source(
+                data, out_of_core, table, preprocess, estimator, max_memory
+            )
+    vocabulary = vocabulary_of(table, source.label_names)
     model = Pipeline([*steps, ("estimator", estimator)])
     with (
         shown(),
@@ -120,25 +126,6 @@ def _check_vectors(table: TableChoice, estimator: Any, folder: Path | None) -> N
         raise InvalidArgumentError("--vectors", "the method blend, which mixes views", got)
 
 
-def _training_rows(
-    data: str,
-    rows: str,
-    folder: Path | None,
-    table: TableChoice,
-    preprocess: str,
-    estimator: Any,
-    max_memory: float,
-) -> "tuple[Source, list[tuple[str, Any]], SegmentedIndex | None]":
-    """Return the training rows and the preprocessing steps; with a folder, rows are streamed."""
-    from vicinal.cli.data_source import training_source
-
-    if folder is None:
-        return *training_source(data, rows, table, preprocess), None
-
-    with shown():
-        return streamed_source(data, folder, table, preprocess, estimator, max_memory)
-
-
 @contextmanager
 def searching(estimator: Any, rows: "SegmentedIndex | None", cluster: str | None) -> Iterator[None]:
     """Make an estimator search as the options say, inside the ``with`` block."""
@@ -148,23 +135,30 @@ def searching(estimator: Any, rows: "SegmentedIndex | None", cluster: str | None
     if (cluster is not None or rows is not None) and "algorithm" not in estimator.get_params():
         got = type(estimator).__name__
         raise InvalidArgumentError("--method", "a method that searches neighbours", got)
-    if cluster is not None and rows is not None and isinstance(estimator, Blend):
-        expected = "no value together with --out-of-core and the blend, whose views are on disk"
-        raise InvalidArgumentError("--cluster", expected, cluster)
+    if rows is not None and isinstance(estimator, Blend):
+        views = str(Path(str(rows.folder)).resolve().parent / "views")  # those of earlier rows go
+        shutil.rmtree(views, ignore_errors=True)
+        local = SegmentedAlgorithm(rows.max_memory, rows, views)
+        with nullcontext() if cluster is None else _tasks(cluster) as tasks:
+            estimator.set_params(algorithm=replace(local, tasks=tasks))
+            yield
+        estimator.set_params(algorithm=local)
+        return
     if cluster is not None:
         yield from _on_cluster(estimator, cluster, None if rows is None else rows.folder)
         return
     if rows is not None:
-        views = str(_views_folder(rows)) if isinstance(estimator, Blend) else None
-        estimator.set_params(algorithm=SegmentedAlgorithm(rows.max_memory, rows, views))
+        estimator.set_params(algorithm=SegmentedAlgorithm(rows.max_memory, rows))
     yield
 
 
-def _views_folder(rows: "SegmentedIndex") -> Path:
-    """Return where a blend keeps its views: beside the rows, without those of earlier rows."""
-    folder = Path(str(rows.folder)).resolve().parent / "views"
-    shutil.rmtree(folder, ignore_errors=True)
-    return folder
+@contextmanager
+def _tasks(address: str) -> "Iterator[ClusterTasks]":
+    """Connect to the workers of a blend whose views are on disk."""
+    from vicinal.cluster import ClusterTasks, connected
+
+    with connected(address) as client:
+        yield ClusterTasks(client)
 
 
 def _on_cluster(estimator: Any, address: str, folder: Path | None) -> Iterator[None]:
@@ -255,13 +249,13 @@ def _reading(table: TableChoice) -> "Reading":
     return Reading(
         text=(table.text or "text",),
         labels=table.labels or "labels",
-        separator="," if table.separator is None else table.separator_sign(),
+        separator="," if table.separator is None else table.sign("separator"),
         encoding=table.encoding,
-        delimiter=table.delimiter_sign(),
+        delimiter=table.sign("delimiter"),
     )
 
 
-def _texts(data: str, reading: "Reading") -> "Iterator[TextChunk]":
+def _texts(data: str, reading: "Reading") -> "Iterator[Content]":
     from vicinal.datasets.blocks import text_chunks
 
     return text_chunks(
@@ -286,11 +280,11 @@ def _fitted_words(
     with part("Reading the words") as advance:
         for chunk in _texts(data, reading):
             with suppress(InvalidArgumentError):  # a chunk without a single word
-                rows = counter.fit_transform(chunk.texts)
+                rows = counter.fit_transform(chunk.X)
                 counter.set_params(language=counter.language_)  # guessed from the first chunk
                 frequency.update(dict(zip(counter.vocabulary_, rows.sum(axis=0), strict=True)))
-            names.update(name for row in chunk.labels for name in row)
-            advance(len(chunk.texts))
+            names.update(name for row in chunk.labels or () for name in row)
+            advance(len(chunk.X))
     words = sorted(word for word, count in frequency.items() if count >= vectorizer.min_df)
     if not words:
         expected = f"texts in column {reading.text[0]!r} with words in at least --min-df of them"
@@ -310,8 +304,8 @@ def _vectorised(
     from vicinal.datasets.blocks import RowChunk
 
     for chunk in _texts(data, reading):
-        rows = as_csr(check_features(words.transform(chunk.texts)))
-        yield RowChunk(rows, indicator_of(chunk.labels, names))
+        rows = as_csr(check_features(words.transform(chunk.X)))
+        yield RowChunk(rows, indicator_of(chunk.labels or (), names))
 
 
 def _transformed(X: "Csr", step: Any) -> "Iterator[RowChunk]":
@@ -332,7 +326,7 @@ def _written(
     chunks: "Iterable[RowChunk]", folder: Path, **options: Any
 ) -> "tuple[SegmentedIndex, Csr]":
     """Write rows to a folder; return their index, and their labels in memory."""
-    from vicinal._core.arrays import stack_rows
+    from vicinal._core.csr import stacked
     from vicinal.index import SegmentedIndex
 
     labels: list[Csr] = []
@@ -344,4 +338,4 @@ def _written(
                 yield chunk.X
                 advance(int(chunk.X.shape[0]))
 
-    return SegmentedIndex.build(rows(), folder, **options), stack_rows(labels)
+    return SegmentedIndex.build(rows(), folder, **options), stacked(labels)

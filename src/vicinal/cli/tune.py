@@ -11,7 +11,9 @@ from vicinal.cli.options import (
     DataArgument,
     ImportOption,
     PreprocessOption,
+    RerunOption,
     RowsOption,
+    StoreOption,
     TableChoice,
     import_modules,
     reads_tables,
@@ -62,12 +64,6 @@ PerFoldOption = Annotated[
     bool,
     typer.Option("--per-fold", help="Fit the preprocessing steps in each fold, not only once."),
 ]
-StoreOption = Annotated[
-    Path | None, typer.Option(help="Results file; an interrupted run resumes from it.")
-]
-RerunOption = Annotated[
-    bool, typer.Option("--rerun", help="Compute everything again, also what --store contains.")
-]
 TableOption = Annotated[
     Path | None, typer.Option("--table", help="Write every value to this .csv or .json file.")
 ]
@@ -104,7 +100,7 @@ def tune_settings(
 
     _check_files(values, save)
     names = methods.split(",")
-    import_modules(imports, names)
+    import_modules(imports, [*names, metric, *metrics.split(",")])
     names = method_words(names)
     if save is not None:
         check_saveable("--methods", names)

@@ -6,18 +6,13 @@ with their provenance, records of the tests, and figures. The tests import only 
 
 ::
 
-    candidates, folds ─▶ selection.runner (one setting per method) ─▶ experiment (compare)
-                                                                        │ results
-                                                                        ▼
-                                                           tables ─▶ ranking (of one metric)
-                                                          │
+    candidates ─▶ experiment (selection.runner, one setting per method) ─▶ results
+    results ─▶ score_tables ─▶ method_ranking (by one metric)
 
-    table ─▶ ranks ─▶ friedman ─▶ groups ─▶ diagram
-          ├▶ differences ─▶ paired_order (t-test, summed over metrics)
-          │              ├▶ wilcoxon (Holm)
-          ├──────────────┴▶ bootstrap
-          ├▶ bayesian (folds of one data set; several data sets)
-          └▶ control (one method against the others), effect sizes
+    table ─▶ friedman ─▶ diagram
+          ├▶ pairwise: signed ranks, bootstrap, paired order
+          ├▶ bayesian: folds of one data set; several data sets
+          └▶ control: one method against the others; effect sizes
 """
 
 from vicinal.comparison.bayesian import (

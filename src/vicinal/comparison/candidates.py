@@ -104,6 +104,7 @@ def _last(name: str) -> str:
     return name.rpartition("__")[2]
 
 
+@dataclass(eq=False, repr=False)
 class Tuned(BaseEstimator):
     """Tune a method's settings by cross-validation on the rows it is fitted on.
 
@@ -138,23 +139,13 @@ class Tuned(BaseEstimator):
     {'variant': 'base', 'n_neighbors': 1}
     """
 
-    def __init__(
-        self,
-        method: str,
-        metric: str,
-        cv: int = 5,
-        params: Mapping[str, object] | None = None,
-        fast: bool = True,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.method = method
-        self.metric = metric
-        self.cv = cv
-        self.params = params
-        self.fast = fast
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    method: str
+    metric: str
+    cv: int = 5
+    params: Mapping[str, object] | None = None
+    fast: bool = True
+    random_state: int | None = None
+    n_jobs: int | None = None
 
     def fit(self, X: object, Y: object) -> Self:
         """Choose the settings by cross-validation, then fit on all rows."""

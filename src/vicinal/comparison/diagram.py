@@ -1,13 +1,13 @@
 """The critical difference diagram: mean ranks on a line, bars connecting similar methods.
 
-References
-----------
-J. Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7, 2006.
-
 The horizontal unit is a rank, the vertical one a line of text, growing downwards: the scale lies at
 0, the critical difference above it, bars of groups and then names below it. The names of the better
 half of the methods are on the left and the others on the right, so that no leader line crosses a
 name.
+
+References
+----------
+J. Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7, 2006.
 """
 
 import os

@@ -1,34 +1,28 @@
-r"""Wilcoxon's signed-rank test for every pair of methods, with Holm's correction.
+r"""Pairs of methods: signed ranks, bootstrap intervals, and the order of the ML-kNN paper.
 
-With m probabilities sorted, :math:`p_{(1)} \le \dots \le p_{(m)}`, Holm's corrected probabilities
-are
+Every pair is tested by Wilcoxon's signed-rank test [1]_. With m probabilities sorted,
+:math:`p_{(1)} \le \dots \le p_{(m)}`, Holm's corrected probabilities [2]_ are
 
 .. math:: \tilde p_{(i)} = \max_{j \le i} \min(1, (m - j + 1)\, p_{(j)}).
 
-References
-----------
-F. Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1, 1945.
-S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
-Statistics 6, 1979.
+A bootstrap interval [3]_ of a mean difference is the central part of the means of samples that are
+drawn with replacement, keeping pairs together.
 
-Samples are drawn with replacement, keeping pairs together; the interval contains the central part
-of the resulting means (percentiles :math:`(1 \mp c) / 2`).
+In the order of the ML-kNN paper [4]_, A beats B by a metric if a two-tailed paired t-test with
+n − 1 degrees of freedom rejects equality and A is better,
 
-References
-----------
-B. Efron, R. J. Tibshirani, "An introduction to the bootstrap", Chapman & Hall, 1993.
+.. math:: t = \frac{\bar d}{s_d / \sqrt n}, \qquad d_i = a_i - b_i.
 
-For each metric, A beats B if a two-tailed paired t-test rejects equality and A is better,
-
-.. math:: t = \frac{\bar d}{s_d / \sqrt n}, \qquad d_i = a_i - b_i,
-
-with n − 1 degrees of freedom. Each win counts +1 for the winner and −1 for the loser; the sums over
-all metrics give the total order.
+Each win counts +1 for the winner and −1 for the loser. The sums over all metrics give the order.
 
 References
 ----------
-M.-L. Zhang, Z.-H. Zhou, "ML-KNN: a lazy learning approach to multi-label learning", Pattern
-Recognition 40, 2007.
+.. [1] F. Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1, 1945.
+.. [2] S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+   Statistics 6, 1979.
+.. [3] B. Efron, R. J. Tibshirani, "An introduction to the bootstrap", Chapman & Hall, 1993.
+.. [4] M.-L. Zhang, Z.-H. Zhou, "ML-KNN: a lazy learning approach to multi-label learning", Pattern
+   Recognition 40, 2007.
 """
 
 from collections.abc import Iterator, Mapping

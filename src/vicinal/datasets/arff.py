@@ -8,23 +8,26 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from vicinal._core.arrays import Int32
 from vicinal._core.checks import check_option
+from vicinal._native import ParseError, read_arff_rows
 from vicinal.datasets.data_files import (
     DEFAULT_MAX_BYTES,
+    FREE_BYTES,
+    MOST_MEMORY,
     FilePath,
     bare_name,
     decode,
     open_data,
-    parsed_limit,
     without_mark,
     write_data,
 )
-from vicinal.datasets.dataset import Dataset, ValueNames, features_of, labels_of
-from vicinal.datasets.xc import ArffPlan, number_texts, parse_arff_rows, sparse_rows
+from vicinal.datasets.dataset import Dataset, ValueNames, by_content
+from vicinal.datasets.xc import format_error, number_texts, parsed_rows, sparse_rows
 from vicinal.errors import DataFormatError, InvalidArgumentError
 
 _DATA_LINE = re.compile(rb"^[ \t]*@data[ \t]*(?:%[^\n]*)?\r?$", re.IGNORECASE | re.MULTILINE)
@@ -74,11 +77,11 @@ def parsed_header(data: bytes, path: FilePath, encoding: str, max_bytes: int) ->
     data = without_mark(data, path, encoding)
     marker = _DATA_LINE.search(data)
     if marker is None:
-        raise DataFormatError(str(path), "a line '@data'", "none" if data else "an empty file")
+        raise DataFormatError(path, "a line '@data'", "none" if data else "an empty file")
     header = decode(data[: marker.start()], path, encoding)
     relation, attributes = _parse(header, path)
     if not attributes:
-        raise DataFormatError(str(path), "attributes before '@data'", "none")
+        raise DataFormatError(path, "attributes before '@data'", "none")
     rows_line = header.count("\n") + 1
     return ArffFile(path, encoding, relation, attributes, data, marker.end(), rows_line, max_bytes)
 
@@ -103,7 +106,7 @@ def _parse(header: str, path: FilePath) -> tuple[str, tuple[Attribute, ...]]:
         elif match and keyword == "attribute":
             attributes.append(_attribute(match[2], path, number))
         else:
-            raise DataFormatError(str(path), "@relation, @attribute or @data", _short(text), number)
+            raise DataFormatError(path, "@relation, @attribute or @data", _short(text), number)
     return relation, tuple(attributes)
 
 
@@ -111,7 +114,7 @@ def _attribute(text: str, path: FilePath, line: int) -> Attribute:
     """Return the attribute that the rest of an ``@attribute`` line describes."""
     match = _NAME.fullmatch(text)
     if match is None or not match[2]:
-        raise DataFormatError(str(path), "an attribute's name and type", _short(text), line)
+        raise DataFormatError(path, "an attribute's name and type", _short(text), line)
     name, kind = _limited(unquoted(match[1]), path, line), match[2]
     if kind.startswith("{"):
         return Attribute(name, "nominal", line, _values(kind, path, line))
@@ -120,7 +123,7 @@ def _attribute(text: str, path: FilePath, line: int) -> Attribute:
     word = kind.split()[0].lower() if kind.split() else kind
     if word in ("string", "date", "relational"):
         return Attribute(name, word, line)
-    raise DataFormatError(str(path), "a type numeric, {…}, string or date", _short(kind), line)
+    raise DataFormatError(path, "a type numeric, {…}, string or date", _short(kind), line)
 
 
 def _values(text: str, path: FilePath, line: int) -> tuple[str, ...]:
@@ -130,10 +133,10 @@ def _values(text: str, path: FilePath, line: int) -> tuple[str, ...]:
         values.append(_limited(unquoted(match[1]), path, line))
         at = match.end()
     if not _VALUES_END.fullmatch(text, at):
-        raise DataFormatError(str(path), "values in '{…}'", _short(text[at:]), line)
+        raise DataFormatError(path, "values in '{…}'", _short(text[at:]), line)
     if not values or len(set(values)) != len(values):
         got = "a value twice" if values else "none"
-        raise DataFormatError(str(path), "distinct values in '{…}'", got, line)
+        raise DataFormatError(path, "distinct values in '{…}'", got, line)
     return tuple(values)
 
 
@@ -141,7 +144,7 @@ def _limited(name: str, path: FilePath, line: int) -> str:
     """Return a name or value, or raise if it is too long."""
     if len(name) > MOST_CHARACTERS:
         expected = f"names of at most {MOST_CHARACTERS} characters"
-        raise DataFormatError(str(path), expected, f"one of {len(name)}", line)
+        raise DataFormatError(path, expected, f"one of {len(name)}", line)
     return name
 
 
@@ -266,32 +269,32 @@ def dataset_of(
         for i, attribute in enumerate(arff.attributes)
     ]
     plan = _plan(arff, roles)
-    _check_defaults(arff, plan)
-    parts = parse_arff_rows(arff.data, arff.rows_start, arff.rows_line, plan, arff.path)
-    return Dataset(
-        X=features_of(parts.indptr, parts.indices, parts.values, len(columns.feature_names)),
-        Y=labels_of(parts.label_indptr, parts.label_indices, len(columns.label_names)),
-        feature_names=ValueNames(columns.feature_names),
-        label_names=tuple(columns.label_names),
-        source=bare_name(arff.path),
-    )
+    _check_defaults(arff, plan[-1])
+    try:
+        parts = read_arff_rows(arff.data, arff.rows_start, arff.rows_line, *plan)
+    except ParseError as error:
+        raise format_error(error, arff.path) from None
+    features, label_names = columns.feature_names, tuple(columns.label_names)
+    X, Y = parsed_rows(parts, len(features), len(label_names))
+    source = bare_name(arff.path)
+    return Dataset(by_content(X), Y, ValueNames(features), label_names, source=source)
 
 
-def _check_defaults(arff: ArffFile, plan: ArffPlan) -> None:
+def _check_defaults(arff: ArffFile, defaults: Int32) -> None:
     """Raise if the absent attributes of sparse rows alone would exceed the memory limit.
 
     An absent nominal attribute has its first value, so a row ``{}`` of two bytes sets one column
     per nominal attribute. Values that a row states take at least four bytes of text each.
     """
-    per_row = int(np.count_nonzero(plan.default_column >= 0))
+    per_row = int(np.count_nonzero(defaults >= 0))
     n_bytes = len(arff.data) - arff.rows_start
     sparse_rows = _SPARSE_ROW.finditer(arff.data, arff.rows_start) if per_row else ()
     n_rows = sum(1 for _ in sparse_rows)
     filled = (n_rows * per_row - n_bytes // 4) * BYTES_PER_VALUE
-    limit = parsed_limit(n_bytes, arff.max_bytes)
+    limit = min(arff.max_bytes, max(FREE_BYTES, MOST_MEMORY * n_bytes))
     if filled > limit:
         raise DataFormatError(
-            str(arff.path),
+            arff.path,
             f"rows that take at most {limit} bytes of memory (see max_bytes)",
             f"{n_rows} sparse rows, each with {per_row} implicit nominal values",
         )
@@ -306,8 +309,12 @@ def _dropped(arff: ArffFile, drop: Collection[str]) -> frozenset[str]:
     return names
 
 
-def _plan(arff: ArffFile, roles: list[_Role]) -> ArffPlan:
-    """Return the roles as arrays for the compiled parser."""
+def _plan(arff: ArffFile, roles: list[_Role]) -> tuple[Any, ...]:
+    """Return how the compiled parser reads attributes: arguments of ``read_arff_rows``, in order.
+
+    Kind and column of each; where its values start, their bytes and ends, and their columns; last
+    the columns of those that sparse rows leave out.
+    """
     values: list[bytes] = []
     value_column: list[int] = []
     value_start = [0]
@@ -318,15 +325,15 @@ def _plan(arff: ArffFile, roles: list[_Role]) -> ArffPlan:
                 values.append(value)
                 value_column.append(column)
         value_start.append(len(values))
-    return ArffPlan(
-        kind=np.array([role.kind for role in roles], dtype=np.uint8),
-        column=np.array([role.column for role in roles], dtype=np.int32),
-        value_start=np.array(value_start, dtype=np.int64),
-        values=values,
-        value_column=np.array(value_column, dtype=np.int32),
-        default_column=np.array(
-            [role.switches[0] if role.switches else -1 for role in roles], dtype=np.int32
-        ),
+    defaults = [role.switches[0] if role.switches else -1 for role in roles]
+    return (
+        np.array([role.kind for role in roles], dtype=np.uint8),
+        np.array([role.column for role in roles], dtype=np.int32),
+        np.array(value_start, dtype=np.int64),
+        b"".join(values),
+        np.cumsum([len(value) for value in values], dtype=np.int64),
+        np.array(value_column, dtype=np.int32),
+        np.array(defaults, dtype=np.int32),
     )
 
 
@@ -398,26 +405,17 @@ def read_meka(
 
 def meka_labels(opened: ArffFile, n_labels: int | None, unlabelled: bool) -> range:
     """Return which attributes are the labels, as ``-C n`` says or `n_labels` in its place."""
-    count = _label_count(opened, unlabelled) if n_labels is None else n_labels
+    match = _LABEL_COUNT.search(opened.relation)
+    if n_labels is None and match is None and not unlabelled:
+        expected = "'-C n' in the relation name, or an XML file of its labels in the same folder"
+        raise DataFormatError(opened.path, expected, f"the relation {opened.relation[:60]!r}")
+    count = int(match[1]) if match else 0
+    count = count if n_labels is None else n_labels
     n_attributes = len(opened.attributes)
     if abs(count) > n_attributes:
         expected = f"at least {abs(count)} attributes, as many as labels in '-C {count}'"
-        raise DataFormatError(str(opened.path), expected, str(n_attributes))
+        raise DataFormatError(opened.path, expected, str(n_attributes))
     return range(count) if count >= 0 else range(n_attributes + count, n_attributes)
-
-
-def _label_count(arff: ArffFile, unlabelled: bool) -> int:
-    """Return the n of ``-C n``."""
-    match = _LABEL_COUNT.search(arff.relation)
-    if match is None and unlabelled:
-        return 0
-    if match is None:
-        raise DataFormatError(
-            str(arff.path),
-            "'-C n' in the relation name, or an XML file of its labels in the same folder",
-            f"the relation {arff.relation[:60]!r}",
-        )
-    return int(match[1])
 
 
 def write_meka(dataset: Dataset, arff: FilePath, *, labels_first: bool = True) -> None:

@@ -6,16 +6,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from scipy import sparse
-
 from vicinal._core.arrays import Csr
 from vicinal._core.checks import check_integer
 from vicinal.datasets.arff import ArffFile, dataset_of, is_data_line, meka_labels, parsed_header
 from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, FilePath, open_stream
-from vicinal.datasets.dataset import Dataset, by_content, labels_of
+from vicinal.datasets.dataset import Dataset, by_content
 from vicinal.datasets.formats import ARFF, file_format_of
 from vicinal.datasets.mulan import mulan_labels
-from vicinal.datasets.tables.content import joined, row_texts
+from vicinal.datasets.tables.content import Content, content_of
 from vicinal.datasets.tables.csv import DELIMITERS
 from vicinal.datasets.tables.label_cells import label_sets
 from vicinal.datasets.tables.reading import Reading, TableOptions
@@ -40,13 +38,6 @@ class RowChunk(NamedTuple):
     Y: Csr
 
 
-class TextChunk(NamedTuple):
-    """Some rows of a table: texts and the names of their labels."""
-
-    texts: list[str]
-    labels: list[list[str]]
-
-
 def xc_chunks(path: FilePath, *, chunk_bytes: int = CHUNK_BYTES) -> Iterator[RowChunk]:
     r"""Yield the rows of extreme-classification text (a line ``n m L``, then one row per line).
 
@@ -63,7 +54,7 @@ def xc_chunks(path: FilePath, *, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Row
             yield chunk
     if n_rows != sizes[0]:
         expected = f"{sizes[0]} rows, as the header says"
-        raise DataFormatError(str(path), expected, str(n_rows))
+        raise DataFormatError(path, expected, str(n_rows))
 
 
 def _xc_sizes(line: bytes, path: FilePath) -> tuple[int, int, int]:
@@ -76,7 +67,7 @@ def _xc_sizes(line: bytes, path: FilePath) -> tuple[int, int, int]:
     if min(sizes) < 0:
         got = repr(line[:60])
         expected = "the counts of rows, features and labels (a table? name it .csv or .tsv)"
-        raise DataFormatError(str(path), expected, got, 1)
+        raise DataFormatError(path, expected, got, 1)
     return sizes
 
 
@@ -88,7 +79,7 @@ def _whole_lines(stream: Any, chunk_bytes: int, path: FilePath) -> Iterator[byte
         end = text.rfind(b"\n") + 1
         rest = text[end:]
         if len(rest) > max(LONGEST_LINE, chunk_bytes):
-            raise DataFormatError(str(path), f"lines of at most {LONGEST_LINE} bytes", "more")
+            raise DataFormatError(path, f"lines of at most {LONGEST_LINE} bytes", "more")
         if end:
             yield text[:end]
     if rest.strip(b"\r\n"):
@@ -101,19 +92,16 @@ def _parsed(text: bytes, sizes: tuple[int, int, int], n_before: int, path: FileP
     left = sizes[0] - n_before
     if body.strip() and body.count(b"\n") > left:
         expected = f"{sizes[0]} rows, as the header says"
-        raise DataFormatError(str(path), expected, "more", sizes[0] + 2)
+        raise DataFormatError(path, expected, "more", sizes[0] + 2)
     # Blank lines at the end of a block are rows without labels and features. At the end of the file
     # they are rows only if the header counts them.
     n_lines = min(text.count(b"\n") + (not text.endswith(b"\n")), left)
     body += b"\n" * (n_lines - body.count(b"\n"))
     try:
-        parts = parse_xc(b"%d %d %d\n%s" % (n_lines, *sizes[1:], body), path)
+        return RowChunk(*parse_xc(b"%d %d %d\n%s" % (n_lines, *sizes[1:], body), path))
     except DataFormatError as error:
         line = None if error.line is None else error.line + n_before
-        raise DataFormatError(str(path), error.expected, error.got, line) from None
-    rows = (parts.values, parts.indices, parts.indptr)
-    X = sparse.csr_array(rows, shape=(parts.n_rows, parts.n_features))
-    return RowChunk(X, labels_of(parts.label_indptr, parts.label_indices, parts.n_labels))
+        raise DataFormatError(path, error.expected, error.got, line) from None
 
 
 def text_chunks(
@@ -125,7 +113,7 @@ def text_chunks(
     delimiter: str | None = None,
     encoding: str = "utf-8-sig",
     chunk_rows: int = CHUNK_ROWS,
-) -> Iterator[TextChunk]:
+) -> Iterator[Content]:
     r"""Yield the texts and labels of a table: JSON lines, CSV, TSV or Parquet."""
     check_integer("chunk_rows", chunk_rows, low=1)
     ending = table_ending(path)
@@ -134,8 +122,7 @@ def text_chunks(
     reading = Reading(text=(text,), labels=labels, separator=separator)
     file = TableFile(Path(path), str(path), ending)
     for records in record_blocks(file, options, [text, labels], reading, chunk_rows):
-        texts = map(joined, row_texts(records, [text]))
-        yield TextChunk(list(texts), label_sets(records, reading))
+        yield content_of(records, reading, label_sets(records, reading))
 
 
 BLOCK_CHUNK_BYTES = 2**22
@@ -206,7 +193,7 @@ def _arff_head(lines: Iterator[bytes], path: FilePath, encoding: str) -> ArffFil
         if is_data_line(line):
             break
         if size > DEFAULT_MAX_BYTES:
-            raise DataFormatError(str(path), "a line '@data'", "none")
+            raise DataFormatError(path, "a line '@data'", "none")
     return parsed_header(b"".join(text), path, encoding, DEFAULT_MAX_BYTES)
 
 
@@ -214,5 +201,5 @@ def _lines(stream: BinaryIO, path: FilePath) -> Iterator[bytes]:
     """Yield the lines of a file, which must not be too long to hold."""
     while line := stream.readline(LONGEST_LINE):
         if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-            raise DataFormatError(str(path), f"lines of at most {LONGEST_LINE} bytes", "more")
+            raise DataFormatError(path, f"lines of at most {LONGEST_LINE} bytes", "more")
         yield line

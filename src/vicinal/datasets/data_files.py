@@ -53,33 +53,37 @@ def open_data(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
     :func:`unpacked_limit`.
     """
     max_bytes = check_integer("max_bytes", max_bytes, low=0)
-    path = Path(path)
-    with _open_regular(path) as raw:
-        packing = _packing(path, raw)
+    with _opened(Path(path)) as (stream, packing):
         limit = unpacked_limit(path, max_bytes) if packing else max_bytes
-        try:
-            with _unpacker(packing, raw) as stream:
-                return _read_limited(path, stream, limit)
-        except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-            # Errors of the operating system have a number; those of the archive do not.
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            expected = f"a complete {packing} archive"
-            raise DataFormatError(str(path), expected, str(error) or repr(error)) from error
+        content = io.BytesIO()
+        while chunk := stream.read(min(_CHUNK, limit + 1 - content.tell())):
+            content.write(chunk)
+            if content.tell() > limit:
+                raise too_long(path, limit)
+        return content.getvalue()
 
 
 @contextmanager
 def open_stream(path: FilePath) -> Iterator[BinaryIO]:
     """Open a file as a stream, unpacked if it is gzip, bzip2 or xz."""
-    path = Path(path)
+    with _opened(Path(path)) as (stream, _):
+        yield stream
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[BinaryIO, str]]:
+    """Open a file as a stream of the unpacked bytes; give its compression, or ``""``, as well."""
     with _open_regular(path) as raw:
         packing = _packing(path, raw)
         try:
             with _unpacker(packing, raw) as stream:
-                yield stream
-        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+                yield stream, packing
+        except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+            # Errors of the operating system have a number; those of the archive do not.
+            if not packing or (isinstance(error, OSError) and error.errno is not None):
+                raise
             expected = f"a complete {packing} archive"
-            raise DataFormatError(str(path), expected, str(error) or repr(error)) from error
+            raise DataFormatError(path, expected, str(error) or repr(error)) from error
 
 
 def unpacked_limit(path: FilePath, max_bytes: int) -> int:
@@ -91,15 +95,10 @@ def unpacked_limit(path: FilePath, max_bytes: int) -> int:
     return min(max_bytes, max(FREE_BYTES, MOST_EXPANSION * Path(path).stat().st_size))
 
 
-def parsed_limit(n_bytes: int, max_bytes: int) -> int:
-    """Return the maximum memory that parsing `n_bytes` of text may take."""
-    return min(max_bytes, max(FREE_BYTES, MOST_MEMORY * n_bytes))
-
-
 def too_long(path: FilePath, limit: int) -> DataFormatError:
     """Return the error for a file whose content is longer than `limit`."""
     rule = f"max_bytes, or {MOST_EXPANSION} times the size of the file"
-    return DataFormatError(str(path), f"at most {limit} bytes when unpacked ({rule})", "more")
+    return DataFormatError(path, f"at most {limit} bytes when unpacked ({rule})", "more")
 
 
 def _open_regular(path: Path) -> IO[bytes]:
@@ -112,7 +111,7 @@ def _open_regular(path: Path) -> IO[bytes]:
     os.close(descriptor)
     if kind == stat.S_IFDIR:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    raise DataFormatError(str(path), "a regular file", "a pipe or a device (copy it first)")
+    raise DataFormatError(path, "a regular file", "a pipe or a device (copy it first)")
 
 
 def _packing(path: Path, raw: IO[bytes]) -> str:
@@ -123,7 +122,7 @@ def _packing(path: Path, raw: IO[bytes]) -> str:
     promised = path.suffix.lower()
     if promised in PACKED and found != promised:
         got = f"a {found} archive" if found else ("other content" if head else "an empty file")
-        raise DataFormatError(str(path), f"a {promised} archive, as its name says", got)
+        raise DataFormatError(path, f"a {promised} archive, as its name says", got)
     return found
 
 
@@ -138,16 +137,6 @@ def _unpacker(packing: str, raw: IO[bytes]) -> BinaryIO:
     return cast("BinaryIO", raw)
 
 
-def _read_limited(path: Path, stream: BinaryIO, max_bytes: int) -> bytes:
-    """Read the whole stream, but stop as soon as it exceeds the limit."""
-    content = io.BytesIO()
-    while chunk := stream.read(min(_CHUNK, max_bytes + 1 - content.tell())):
-        content.write(chunk)
-        if content.tell() > max_bytes:
-            raise too_long(path, max_bytes)
-    return content.getvalue()
-
-
 def open_text(
     path: FilePath, *, encoding: str = "utf-8", max_bytes: int = DEFAULT_MAX_BYTES
 ) -> str:
@@ -159,7 +148,7 @@ def without_mark(data: bytes, path: FilePath, encoding: str = "utf-8") -> bytes:
     """Return `data` without a UTF-8 byte order mark; raise for the marks of UTF-16."""
     check_option("encoding", encoding, ENCODINGS)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) and encoding == "utf-8":
-        raise DataFormatError(str(path), "text in UTF-8", "text in UTF-16", 1)
+        raise DataFormatError(path, "text in UTF-8", "text in UTF-16", 1)
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
@@ -171,7 +160,7 @@ def decode(data: bytes, path: FilePath, encoding: str = "utf-8", first_line: int
         line = first_line + error.object.count(b"\n", 0, error.start)
         byte = error.object[error.start]
         raise DataFormatError(
-            str(path),
+            path,
             f"text in {encoding} (or another encoding= of {', '.join(ENCODINGS)})",
             f"byte 0x{byte:02x}",
             line,

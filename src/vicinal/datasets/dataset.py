@@ -8,6 +8,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast, overload
 
@@ -15,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._core.arrays import Csr, Features, Float, Int, Int32
+from vicinal._core.arrays import Csr, Features, Int
 from vicinal._core.checks import check_encodable
 from vicinal._core.labels import check_indicator
-from vicinal._core.validation import check_features
+from vicinal._core.validation import check_features, check_rows
 from vicinal.datasets.data_files import FilePath, open_text, write_data
 from vicinal.errors import DataFormatError, InvalidArgumentError
 
@@ -219,7 +220,14 @@ class Dataset:
         rows : array-like of int or of bool
             Row ids from 0 to n − 1, or one truth value per row.
         """
-        ids = _chosen(rows, self.n_rows)
+        ids: Int = np.asarray(rows)
+        if ids.dtype != np.bool_:
+            ids = check_rows("rows", rows, self.n_rows)
+        elif ids.shape == (self.n_rows,):
+            ids = np.flatnonzero(ids)
+        else:
+            expected = f"{self.n_rows} truth values"
+            raise InvalidArgumentError("rows", expected, f"shape {ids.shape}")
         names = self.row_names
         return Dataset(
             X=self.X[ids],
@@ -242,8 +250,9 @@ class Dataset:
 
     def statistics(self) -> dict[str, float]:
         """Return summary statistics of the data set by name."""
-        per_row = np.diff(self.Y.indptr)
-        per_label = np.bincount(self.Y.indices, minlength=self.n_labels)
+        Y = self.Y
+        per_row = np.diff(Y.indptr)
+        per_label = np.bincount(Y.indices, minlength=self.n_labels)
         nonzero = self.X.nnz if sparse.issparse(self.X) else int(np.count_nonzero(self.X))
         figures: dict[str, float] = {
             "rows": self.n_rows,
@@ -251,7 +260,7 @@ class Dataset:
             "labels": self.n_labels,
             "cardinality": self.cardinality,
             "density": self.density,
-            "label sets": _distinct_rows(self.Y),
+            "label sets": len({Y.indices[a:b].tobytes() for a, b in pairwise(Y.indptr.tolist())}),
             "rows without labels": int(np.count_nonzero(per_row == 0)),
             "labels never used": int(np.count_nonzero(per_label == 0)),
             "most labels of a row": int(per_row.max(initial=0)),
@@ -301,57 +310,14 @@ def _names(field: str, names: Iterable[str], count: int) -> Sequence[str]:
 
 def _row_ids(field: str, rows: object, n_rows: int) -> Int:
     """Return the row ids of one part of a split, which must ascend."""
-    ids = _ids(field, rows, n_rows)
+    ids = check_rows(field, rows, n_rows)
     if np.any(np.diff(ids) <= 0):
         raise InvalidArgumentError(field, "ascending row ids", "unsorted or repeated ids")
     return _read_only(ids)
 
 
-def _chosen(rows: object, n_rows: int) -> Int:
-    """Return row ids from row ids or from truth values."""
-    array = np.asarray(rows)
-    if array.dtype == np.bool_:
-        if array.shape != (n_rows,):
-            raise InvalidArgumentError("rows", f"{n_rows} truth values", f"shape {array.shape}")
-        return np.flatnonzero(array)
-    return _ids("rows", rows, n_rows)
-
-
-def _ids(field: str, rows: object, n_rows: int) -> Int:
-    """Return `rows` as one-dimensional int64 ids in [0, n_rows)."""
-    array = np.asarray(rows)
-    if array.size == 0:
-        array = array.astype(np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise InvalidArgumentError(
-            field, "a list of row ids", f"{array.dtype} of shape {array.shape}"
-        )
-    if array.size and (array.min() < 0 or array.max() >= n_rows):
-        raise InvalidArgumentError(
-            field, f"row ids from 0 to {n_rows - 1}", f"{array.min()} to {array.max()}"
-        )
-    return array.astype(np.int64)
-
-
-def _distinct_rows(Y: Csr) -> int:
-    """Count the distinct label sets."""
-    return len({Y.indices[a:b].tobytes() for a, b in zip(Y.indptr, Y.indptr[1:], strict=False)})
-
-
 SPARSE_BELOW = 0.25
 """Features are CSR if less than this share of the cells is non-zero, otherwise dense."""
-
-
-def features_of(indptr: Int, indices: Int32, values: Float, n_features: int) -> Features:
-    """Return parsed rows as CSR or, if the content is not sparse, as a dense array."""
-    shape = (len(indptr) - 1, n_features)
-    return by_content(sparse.csr_array((values, indices, indptr), shape=shape))
-
-
-def labels_of(indptr: Int, indices: Int32, n_labels: int) -> Csr:
-    """Return parsed label sets as an indicator."""
-    ones = np.ones(len(indices), dtype=np.int32)
-    return sparse.csr_array((ones, indices, indptr), shape=(len(indptr) - 1, n_labels))
 
 
 def by_content(X: NDArray[Any] | Csr) -> Features:
@@ -376,7 +342,7 @@ def numbered(count: int, what: str, path: FilePath) -> NumberedNames:
     """Return generated names, which consist of `what` and the number of the column, from 0."""
     if count > MAX_NUMBERED:
         expected = f"at most {MAX_NUMBERED} {what}s without a file of their names"
-        raise DataFormatError(str(path), expected, str(count))
+        raise DataFormatError(path, expected, str(count))
     return NumberedNames(what, count)
 
 
@@ -395,7 +361,7 @@ def read_names(
     if not lines[-1]:
         lines.pop()
     if len(lines) != count:
-        raise DataFormatError(str(path), f"{count} {what} names, one per line", str(len(lines)))
+        raise DataFormatError(path, f"{count} {what} names, one per line", str(len(lines)))
     return tuple(map(_decoded, lines))
 
 

@@ -58,7 +58,7 @@ def read_matrices(
     order = {b"IM": "<", b"MI": ">"}.get(data[126:HEADER_BYTES])
     if order is None or int(np.frombuffer(data, order + "u2", 1, 124)[0]) != 0x0100:
         got = "another one (7.3 is HDF5)" if data else "an empty file"
-        raise DataFormatError(str(path), "a MATLAB file of version 5 to 7", got)
+        raise DataFormatError(path, "a MATLAB file of version 5 to 7", got)
     found: dict[str, Any] = {}
     try:
         for element in _elements(data[HEADER_BYTES:], order):
@@ -70,7 +70,7 @@ def read_matrices(
                 parts = list(itertools.islice(_elements(content, order), MOST_PARTS))
                 _add_variable(found, parts, wanted, order)
     except _Damaged as error:
-        raise DataFormatError(str(path), "an intact MATLAB file", str(error)) from None
+        raise DataFormatError(path, "an intact MATLAB file", str(error)) from None
     return found
 
 
@@ -189,7 +189,7 @@ def read_mat(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Dataset:
             return _dataset(variables, matrices, by_column, path)
     wanted = " or ".join(f"{layout[0]} and {layout[1]}" for layout in _LAYOUTS)
     got = ", ".join(sorted(variables)) or "none of them"
-    raise DataFormatError(str(path), f"the variables {wanted}", got)
+    raise DataFormatError(path, f"the variables {wanted}", got)
 
 
 def _dataset(
@@ -205,10 +205,10 @@ def _dataset(
     for part, sets, name in zip(rows, labels, (names[1], names[3]), strict=False):
         if part.shape[0] != sets.shape[0] or sets.shape[1] != labels[0].shape[1]:
             expected = f"labels for {part.shape[0]} rows, as many as in {names[1]}, in {name}"
-            raise DataFormatError(str(path), expected, f"{sets.shape[0]} × {sets.shape[1]}")
+            raise DataFormatError(path, expected, f"{sets.shape[0]} × {sets.shape[1]}")
         if part.shape[1] != rows[0].shape[1]:
             got = f"{part.shape[1]} in {names[2]}"
-            raise DataFormatError(str(path), f"{rows[0].shape[1]} features", got)
+            raise DataFormatError(path, f"{rows[0].shape[1]} features", got)
     n_train, n_rows = rows[0].shape[0], sum(part.shape[0] for part in rows)
     return Dataset(
         X=by_content(sparse.csr_array(sparse.vstack(rows, format="csr"))),
@@ -226,13 +226,13 @@ def _matrix(variables: dict[str, Any], name: str, path: FilePath) -> Csr:
     value = variables.get(name)
     expected = f"a matrix of finite numbers in {name}"
     if value is None:
-        raise DataFormatError(str(path), expected, f"no {name}")
+        raise DataFormatError(path, expected, f"no {name}")
     if max(value.shape) > MAX_NUMBERED:
-        raise DataFormatError(str(path), expected, f"shape {value.shape}")
+        raise DataFormatError(path, expected, f"shape {value.shape}")
     try:
         return sparse.csr_array(check_features(value, name))
     except InvalidArgumentError as error:
-        raise DataFormatError(str(path), expected, str(error.got)) from None
+        raise DataFormatError(path, expected, str(error.got)) from None
 
 
 def _indicator(matrix: Csr, name: str, by_column: bool, path: FilePath) -> Csr:
@@ -240,7 +240,7 @@ def _indicator(matrix: Csr, name: str, by_column: bool, path: FilePath) -> Csr:
     values: NDArray[Any] = matrix.data
     strange = values[(values != 1) & (values != -1)]
     if strange.size:
-        raise DataFormatError(str(path), f"values 0, 1 and −1 in {name}", f"{strange[0]:g}")
+        raise DataFormatError(path, f"values 0, 1 and −1 in {name}", f"{strange[0]:g}")
     ones = matrix.copy()
     ones.data = (values == 1).astype(np.int32)
     return sparse.csr_array(ones.T) if by_column else ones

@@ -81,7 +81,7 @@ def read_labels_xml(path: FilePath, max_bytes: int) -> list[str]:
     names = _LabelList(path).read(open_data(path, max_bytes=max_bytes))
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise DataFormatError(str(path), "each label once", f"{repeated[0]!r} twice")
+        raise DataFormatError(path, "each label once", f"{repeated[0]!r} twice")
     return names
 
 
@@ -132,7 +132,7 @@ def _labels_file(arff: FilePath, xml: FilePath | None) -> FilePath:
     found = xml or find_labels_xml(arff)
     if found is None:
         raise DataFormatError(
-            str(arff), "an XML file of its labels in the same folder", f"no {_candidates(arff)[0]}"
+            arff, "an XML file of its labels in the same folder", f"no {_candidates(arff)[0]}"
         )
     return found
 
@@ -158,9 +158,9 @@ def _attributes_named(names: Collection[str], arff: ArffFile, xml: FilePath) -> 
     missing = wanted - {arff.attributes[i].name for i in found}
     if missing:
         expected = f"labels that are attributes of {Path(arff.path).name}"
-        raise DataFormatError(str(xml), expected, f"{min(missing)!r}, which is not one")
+        raise DataFormatError(xml, expected, f"{min(missing)!r}, which is not one")
     if len(found) != len(wanted):
-        raise DataFormatError(str(arff.path), "one attribute per label", "two of the same name")
+        raise DataFormatError(arff.path, "one attribute per label", "two of the same name")
     return found
 
 

@@ -40,22 +40,9 @@ from vicinal.errors import DataFormatError, InvalidArgumentError
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
-_KNOWN = frozenset(
-    [
-        "X",
-        "X_data",
-        "X_indices",
-        "X_indptr",
-        "X_shape",
-        "Y",
-        "Y_indices",
-        "Y_indptr",
-        "Y_shape",
-        "train",
-        "test",
-        "about",
-    ]
-)
+_OF_X = ("X", "X_data", "X_indices", "X_indptr", "X_shape")
+_OF_Y = ("Y", "Y_indices", "Y_indptr", "Y_shape")
+_KNOWN = {*_OF_X, *_OF_Y, "train", "test", "about"}
 
 # Exceptions of zipfile for a damaged archive; ValueError is raised for a negative offset.
 _DAMAGED = (
@@ -96,9 +83,7 @@ def read_npz(
             source=str(about.get("source", Path(path).name)),
         )
     except InvalidArgumentError as error:
-        raise DataFormatError(
-            str(path), f"{error.expected} in {error.name}", str(error.got)
-        ) from None
+        raise DataFormatError(path, f"{error.expected} in {error.name}", str(error.got)) from None
 
 
 def _open_archive(data: bytes, path: FilePath, max_bytes: int) -> dict[str, NDArray[Any]]:
@@ -112,14 +97,14 @@ def _open_archive(data: bytes, path: FilePath, max_bytes: int) -> dict[str, NDAr
             for member in members:
                 name = member.filename.removesuffix(".npy")
                 if name not in _KNOWN or name in arrays:
-                    raise DataFormatError(str(path), "arrays of a data set", repr(name))
+                    raise DataFormatError(path, "arrays of a data set", repr(name))
                 arrays[name] = _read_array(archive.read(member), name, path)
             return arrays
     except DataFormatError:
         raise
     except _DAMAGED as error:
         got = str(error) if data else "an empty file"
-        raise DataFormatError(str(path), "an intact .npz archive", got) from None
+        raise DataFormatError(path, "an intact .npz archive", got) from None
 
 
 def _read_array(content: bytes, name: str, path: FilePath) -> NDArray[Any]:
@@ -132,7 +117,7 @@ def _read_array(content: bytes, name: str, path: FilePath) -> NDArray[Any]:
         values: NDArray[Any] = np.frombuffer(content, dtype=header.dtype, offset=stream.tell())
         return values.reshape(header.shape, order="F" if header.is_fortran else "C")
     except ValueError as error:
-        raise DataFormatError(str(path), f"an array of numbers as {name}", str(error)) from None
+        raise DataFormatError(path, f"an array of numbers as {name}", str(error)) from None
 
 
 def _part(arrays: Arrays, name: str, kinds: str = "iu") -> NDArray[Any]:
@@ -175,12 +160,12 @@ def _about(arrays: Arrays, path: FilePath) -> dict[str, Any]:
     try:
         about = json.loads(arrays["about"].tobytes())
     except (ValueError, RecursionError) as error:
-        raise DataFormatError(str(path), "JSON in about", str(error)) from None
+        raise DataFormatError(path, "JSON in about", str(error)) from None
     if not isinstance(about, dict):
-        raise DataFormatError(str(path), "a JSON object in about", type(about).__name__)
+        raise DataFormatError(path, "a JSON object in about", type(about).__name__)
     for key in ("feature_names", "label_names", "row_names"):
         if not isinstance(about.get(key, []), list | None):
-            raise DataFormatError(str(path), f"a list as {key}", type(about[key]).__name__)
+            raise DataFormatError(path, f"a list as {key}", type(about[key]).__name__)
     return about
 
 

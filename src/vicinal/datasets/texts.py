@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TypedDict
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +15,7 @@ from vicinal._core.arrays import Csr, Features
 from vicinal._core.checks import check_integer, check_option
 from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, FilePath, open_data
 from vicinal.datasets.dataset import by_content
-from vicinal.datasets.tables.content import Text, check_text_only, read_content
+from vicinal.datasets.tables.content import Text, read_content
 from vicinal.datasets.tables.csv import decode_table, find_encoding
 from vicinal.datasets.tables.reading import Reading, TableOptions
 from vicinal.datasets.tables.table_rows import TableFile, is_table
@@ -41,11 +41,9 @@ def read_texts(
     labels: str | None = "labels",
     *,
     label_columns: Sequence[str] | None = None,
-    row_names: str | None = None,
-    separator: str | None = None,
-    delimiter: str | None = None,
     encoding: str | None = None,
     max_bytes: int = DEFAULT_MAX_BYTES,
+    **options: Any,
 ) -> Texts:
     r"""Read the texts of a table (CSV, TSV, JSON, Parquet), or one text per line of another file.
 
@@ -53,9 +51,8 @@ def read_texts(
     ----------
     path : path
         The file.
-    text, row_names, separator, delimiter, encoding, max_bytes
-        As for :func:`~vicinal.datasets.tables.table_file.read_table`. A list of tokens is joined by
-        blanks.
+    text, encoding, max_bytes, **options
+        As for :class:`TableOptions`. A list of tokens is joined by blanks.
     labels : str or None
         Column of the labels; None to omit them.
     label_columns : sequence of str or None
@@ -65,6 +62,7 @@ def read_texts(
     --------
     >>> import tempfile
     >>> from pathlib import Path
+    from typing import Any
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "notes.jsonl"
     ...     _ = path.write_text('{"text": "buy milk", "labels": ["home", "shop"]}\n')
@@ -74,19 +72,19 @@ def read_texts(
     """
     if not is_table(path):
         data = open_data(path, max_bytes=max_bytes)
-        return Texts(decode_table(data, path, encoding, None).text.splitlines())
-    options = TableOptions(
+        return Texts(decode_table(data, path, encoding).splitlines())
+    how = TableOptions(
         text=(text,) if isinstance(text, str) else text,
         labels=None if label_columns is not None or labels == "labels" else labels,
         label_columns=label_columns,
-        row_names=row_names,
-        separator=separator,
-        delimiter=delimiter,
         encoding=encoding,
         max_bytes=max_bytes,
+        **options,
     )
-    found = read_content(path, options, labelled=labels is not None or label_columns is not None)
-    check_text_only(found.reading)
+    found = read_content(path, how, labelled=labels is not None or label_columns is not None)
+    if not found.reading.reads_text_only:
+        others = ", ".join(found.reading.numbers + found.reading.categories)
+        raise InvalidArgumentError("text", "a column of text (text=)", f"columns {others}")
     return Texts(list(found.X), found.labels, found.row_names, found.reading)
 
 
@@ -101,17 +99,6 @@ def text_blocks(path: FilePath, block_rows: int, *, encoding: str | None = None)
 
 
 WEIGHTINGS = ("binary", "counts", "tfidf")
-
-
-class WordOptions(TypedDict, total=False):
-    """Keyword arguments of :class:`Words`."""
-
-    weighting: str
-    vocabulary: Sequence[str] | None
-    token_pattern: str
-    lowercase: bool
-    min_rows: int
-    max_features: int | None
 
 
 @dataclass(frozen=True)
@@ -167,7 +154,7 @@ def bag_of_words(
     try:
         counts: Csr = sparse.csr_array(vectorizer.fit_transform(texts))
     except ValueError as error:
-        raise DataFormatError(str(path), "texts with words to keep", str(error)) from None
+        raise DataFormatError(path, "texts with words to keep", str(error)) from None
     names = tuple(map(str, vectorizer.get_feature_names_out()))
     if words.weighting == "tfidf":
         counts = sparse.csr_array(TfidfTransformer().fit_transform(counts))

@@ -104,11 +104,11 @@ def read_vocabulary(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Vo
     if ending in RDF_FORMATS:
         entries = _skos(data, path, RDF_FORMATS[ending])
     else:
-        text = decode_table(data, path, None).text
+        text = decode_table(data, path, None)
         entries = _json(text, path) if ending == ".json" else _table(text, path, DELIMITERS[ending])
     found = Vocabulary.of(entries)
     if not found.names:
-        raise DataFormatError(str(path), "identifiers with names", "none")
+        raise DataFormatError(path, "identifiers with names", "none")
     return found
 
 
@@ -124,10 +124,10 @@ def _table(text: str, path: FilePath, delimiter: str) -> list[Entry]:
             )
             rows = [row for row in lines if any(cell.strip() for cell in row)]
     except csv.Error as error:
-        raise DataFormatError(str(path), "a table", str(error)) from None
+        raise DataFormatError(path, "a table", str(error)) from None
     if not rows or any(len(row) < 2 for row in rows):
         at = next((n for n, row in enumerate(rows, start=1) if len(row) < 2), None)
-        raise DataFormatError(str(path), "an identifier and a name", "fewer cells", at)
+        raise DataFormatError(path, "an identifier and a name", "fewer cells", at)
     header = [cell.strip().lower() for cell in rows[0]]
     key = next((at for at, cell in enumerate(header) if cell in _IDENTIFIERS), None)
     if key is None:
@@ -147,7 +147,7 @@ def _json(text: str, path: FilePath) -> list[Entry]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise DataFormatError(str(path), "JSON", str(error)[:80]) from None
+        raise DataFormatError(path, "JSON", str(error)[:80]) from None
     pairs: list[tuple[Any, Any]] = []
     if isinstance(value, dict):
         pairs = list(value.items())
@@ -188,7 +188,7 @@ def _skos(data: bytes, path: FilePath, kind: str) -> list[Entry]:
         graph.parse(data=data, format=kind)
     except (*_DAMAGE, RdfError, SAXException) as error:
         got = f"{type(error).__name__}: {str(error)[:60]}"
-        raise DataFormatError(str(path), f"SKOS in {kind}", got) from None
+        raise DataFormatError(path, f"SKOS in {kind}", got) from None
     return [
         (str(concept), (label.language or ANY).lower(), str(label))
         for concept, label in graph.subject_objects(SKOS.prefLabel)

@@ -13,13 +13,14 @@ line: ``some-labels.txt`` and ``some-features.txt`` for ``some.xc.txt``, possibl
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from vicinal._core.arrays import Float, Int, Int32
-from vicinal._native import ParseError, read_arff_rows
+from vicinal._core.arrays import Csr
+from vicinal._native import ParseError
 from vicinal._native import read_xc as xc_rows
 from vicinal.datasets.data_files import (
     DEFAULT_MAX_BYTES,
@@ -32,9 +33,8 @@ from vicinal.datasets.data_files import (
 )
 from vicinal.datasets.dataset import (
     Dataset,
-    features_of,
+    by_content,
     find_beside,
-    labels_of,
     numbered,
     read_names,
     write_names,
@@ -42,78 +42,30 @@ from vicinal.datasets.dataset import (
 from vicinal.errors import DataFormatError
 
 
-class XcParts(NamedTuple):
-    """A parsed XC file: three counts, then rows of features and of labels."""
-
-    n_rows: int
-    n_features: int
-    n_labels: int
-    indptr: Int
-    indices: Int32
-    values: Float
-    label_indptr: Int
-    label_indices: Int32
-
-
-class ArffParts(NamedTuple):
-    """Parsed ARFF rows: features and labels."""
-
-    indptr: Int
-    indices: Int32
-    values: Float
-    label_indptr: Int
-    label_indices: Int32
-
-
-class ArffPlan(NamedTuple):
-    """How to parse the values of each attribute."""
-
-    kind: NDArray[np.uint8]
-    column: Int32
-    value_start: Int
-    values: list[bytes]
-    value_column: Int32
-    default_column: Int32
-
-
-def parse_xc(text: bytes, path: FilePath) -> XcParts:
-    """Parse extreme-classification text."""
+def parse_xc(text: bytes, path: FilePath) -> tuple[Csr, Csr]:
+    """Return the features and the labels of extreme-classification text."""
     try:
-        return XcParts(*xc_rows(text))
+        _, n_features, n_labels, *parts = xc_rows(text)
     except ParseError as error:
-        raise _format_error(error, path) from None
+        raise format_error(error, path) from None
+    return parsed_rows(parts, n_features, n_labels)
 
 
-def parse_arff_rows(
-    text: bytes, start: int, first_line: int, plan: ArffPlan, path: FilePath
-) -> ArffParts:
-    """Parse the rows of an ARFF file, which start at byte `start`, on line `first_line`."""
-    ends = np.cumsum([len(value) for value in plan.values], dtype=np.int64)
-    try:
-        return ArffParts(
-            *read_arff_rows(
-                text,
-                start,
-                first_line,
-                plan.kind,
-                plan.column,
-                plan.value_start,
-                b"".join(plan.values),
-                ends,
-                plan.value_column,
-                plan.default_column,
-            )
-        )
-    except ParseError as error:
-        raise _format_error(error, path) from None
+def parsed_rows(parts: Sequence[Any], n_features: int, n_labels: int) -> tuple[Csr, Csr]:
+    """Return features and labels from row starts, columns and values, row starts and columns."""
+    indptr, indices, values, label_indptr, label_indices = parts
+    n_rows = len(indptr) - 1
+    ones = np.ones(len(label_indices), dtype=np.int32)
+    return (
+        sparse.csr_array((values, indices, indptr), shape=(n_rows, n_features)),
+        sparse.csr_array((ones, label_indices, label_indptr), shape=(n_rows, n_labels)),
+    )
 
 
-def _format_error(error: "ParseError", path: FilePath) -> DataFormatError:
+def format_error(error: "ParseError", path: FilePath) -> DataFormatError:
     """Return the error for the user; the offending text may be in any encoding."""
     line, expected, got = error.args
-    return DataFormatError(
-        str(path), expected.decode(), got.decode(errors="backslashreplace"), line
-    )
+    return DataFormatError(path, expected.decode(), got.decode(errors="backslashreplace"), line)
 
 
 def number_texts(values: NDArray[Any]) -> list[str]:
@@ -152,16 +104,10 @@ def read_xc(
     """
     content = without_mark(open_data(path, max_bytes=max_bytes), path)
     refuse_text(content, path)
-    parts = parse_xc(content, path)
-    label_names = names_beside(path, labels, "label", parts.n_labels, encoding, max_bytes)
-    feature_names = names_beside(path, features, "feature", parts.n_features, encoding, max_bytes)
-    return Dataset(
-        X=features_of(parts.indptr, parts.indices, parts.values, parts.n_features),
-        Y=labels_of(parts.label_indptr, parts.label_indices, parts.n_labels),
-        feature_names=feature_names,
-        label_names=label_names,
-        source=Path(path).name,
-    )
+    X, Y = parse_xc(content, path)
+    label_names = names_beside(path, labels, "label", int(Y.shape[1]), encoding, max_bytes)
+    feature_names = names_beside(path, features, "feature", int(X.shape[1]), encoding, max_bytes)
+    return Dataset(by_content(X), Y, feature_names, label_names, source=Path(path).name)
 
 
 def refuse_text(content: bytes, path: FilePath) -> None:
@@ -169,7 +115,7 @@ def refuse_text(content: bytes, path: FilePath) -> None:
     first = content[:1000].split(b"\n", 1)[0]
     if any(letter.isalpha() for letter in first.decode("utf-8", "replace")):
         expected = "counts of rows, features and labels (a table of texts? name it .csv or .tsv)"
-        raise DataFormatError(str(path), expected, repr(first[:40].decode("utf-8", "replace")), 1)
+        raise DataFormatError(path, expected, repr(first[:40].decode("utf-8", "replace")), 1)
 
 
 def names_beside(

@@ -1,25 +1,24 @@
-r"""SCut: one threshold per label that maximises the label's F1 on the training rows.
+r"""One threshold per label: SCut and PCut.
+
+SCut maximises the label's F1 on the training rows,
 
 .. math:: t_l = \arg\max_t \frac{2\,tp_l(t)}{\#\{i : f(x_i, l) > t\} + \#\{i : y_i(l) = 1\}}
 
 For rare labels this overfits, because a single row may determine the threshold. If the best F1 of a
 label is below *fbr*, SCutFBR.1 uses the label's highest training score as its threshold.
 
+PCut predicts a label for as many rows as have it, times *x*:
+
+.. math:: t_l : \quad \#\{i : f(x_i, l) > t_l\} \approx x \cdot \#\{i : y_i(l) = 1\}
+
+The original strategy ranks the rows of a batch, so the prediction for a row depends on the other
+rows. Here the threshold comes from the training rows, so each row is predicted independently.
+
 References
 ----------
 Y. Yang, "A study of thresholding strategies for text categorization", SIGIR 2001.
 D. Lewis, Y. Yang, T. Rose, F. Li, "RCV1: a new benchmark collection for text categorization
 research", JMLR 5 (2004).
-
-.. math:: t_l : \quad \#\{i : f(x_i, l) > t_l\} \approx x \cdot \#\{i : y_i(l) = 1\}
-
-The original strategy ranks the rows of a batch and assigns the label to the best of them, so the
-prediction for a row depends on the other rows. Here the share is converted into a threshold on the
-scores of the training rows, so each row is predicted independently of the others.
-
-References
-----------
-Y. Yang, "A study of thresholding strategies for text categorization", SIGIR 2001.
 """
 
 from collections.abc import Iterable

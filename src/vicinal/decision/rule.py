@@ -1,12 +1,7 @@
-"""The interface of decision rules.
+"""The interface of decision rules, and the rules that wrap others or a method's own choice.
 
 With leave-one-out scores a row is not its own neighbour, but its labels are still part of the
 method's statistics (counts, column similarities, regressions). With K-fold scores they are not.
-
-References
-----------
-E. Spyromitros, G. Tsoumakas, I. Vlahavas, "An empirical study of lazy multilabel classification
-algorithms", SETN 2008 (LPkNN).
 """
 
 from collections.abc import Iterable
@@ -112,6 +107,14 @@ def fit_blocks(rule: Decision, blocks: Iterable[Scores], Y: Csr) -> FittedDecisi
     return rule.fit(Scores.stack(list(blocks)), Y)
 
 
+class FixedRule(SaveableRecord):
+    """A rule with nothing to fit."""
+
+    def fit(self, scores: Scores, Y: Csr) -> Self:
+        """Return the rule itself: there is nothing to fit."""
+        return self
+
+
 @dataclass(frozen=True)
 class CrossValidated(SaveableRecord):
     """Fit a rule on K-fold cross-validated scores.
@@ -150,7 +153,7 @@ class CrossValidated(SaveableRecord):
 
 
 @dataclass(frozen=True)
-class LabelSets(SaveableRecord):
+class LabelSets(FixedRule):
     """Predict the label set that the method chose for each row (LPkNN).
 
     Examples
@@ -162,10 +165,6 @@ class LabelSets(SaveableRecord):
     >>> LabelSets().decide(Scores.sparse(stored, label_sets=picked)).toarray()
     array([[0, 1, 1]], dtype=int32)
     """
-
-    def fit(self, scores: Scores, Y: Csr) -> Self:
-        """Return the rule itself: there is nothing to fit."""
-        return self
 
     def decide(self, scores: Scores) -> Csr:
         """Return the sets."""

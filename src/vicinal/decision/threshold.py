@@ -1,22 +1,16 @@
-r"""One threshold for all labels, or one per label.
+r"""Rules of thresholds and of the first labels of a row.
+
+MCut [1]_ cuts in the middle of the largest gap between the sorted scores
+:math:`s_1 \ge s_2 \ge \dots \ge s_L` of a row: with :math:`j = \arg\max_j (s_j - s_{j+1})`, the
+threshold is :math:`\tfrac12 (s_j + s_{j+1})`. TopS is the rule of BRkNN-b [2]_, RCut that of [3]_.
 
 References
 ----------
-E. Spyromitros, G. Tsoumakas, I. Vlahavas, "An empirical study of lazy multilabel classification
-algorithms", SETN 2008 (BRkNN-b).
-
-References
-----------
-Y. Yang, "A study of thresholding strategies for text categorization", SIGIR 2001.
-
-With the scores of a row sorted, :math:`s_1 \ge s_2 \ge \dots \ge s_L`,
-
-.. math:: j = \arg\max_j (s_j - s_{j+1}), \qquad t = \tfrac12 (s_j + s_{j+1})
-
-References
-----------
-C. Largeron, C. Moulin, M. Géry, "MCut: a thresholding strategy for multi-label classification",
-IDA 2012.
+.. [1] C. Largeron, C. Moulin, M. Géry, "MCut: a thresholding strategy for multi-label
+   classification", IDA 2012.
+.. [2] E. Spyromitros, G. Tsoumakas, I. Vlahavas, "An empirical study of lazy multilabel
+   classification algorithms", SETN 2008.
+.. [3] Y. Yang, "A study of thresholding strategies for text categorization", SIGIR 2001.
 """
 
 from collections.abc import Iterable
@@ -30,12 +24,13 @@ from vicinal._core.arrays import SMALL_BLOCK_CELLS, Csr, Float, Int, row_ids
 from vicinal._core.checks import check_flag, check_integer, check_real
 from vicinal._core.state import SaveableRecord
 from vicinal.decision._cells import above_labels, above_rows, first_best, from_entries, midway
+from vicinal.decision.rule import FixedRule
 from vicinal.errors import InvalidArgumentError
 from vicinal.scores import Scores
 
 
 @dataclass(frozen=True)
-class Threshold(SaveableRecord):
+class Threshold(FixedRule):
     """Predict the labels whose score exceeds a fixed value.
 
     Parameters
@@ -68,10 +63,6 @@ class Threshold(SaveableRecord):
     def cut(self) -> float:
         """Labels that score more than this are predicted, and no others."""
         return float(np.nextafter(self.value, -np.inf)) if self.inclusive else float(self.value)
-
-    def fit(self, scores: Scores, Y: Csr) -> Self:
-        """Return the rule itself: there is nothing to fit."""
-        return self
 
     def decide(self, scores: Scores) -> Csr:
         """Return the indicator of the labels that pass."""
@@ -131,7 +122,7 @@ class LabelThresholds(SaveableRecord):
 
 
 @dataclass(frozen=True)
-class TopS(SaveableRecord):
+class TopS(FixedRule):
     r"""Predict the *s* highest-scoring labels, ties to the lower label index.
 
     Parameters
@@ -157,10 +148,6 @@ class TopS(SaveableRecord):
         """Check s."""
         if self.s is not None:
             check_integer("s", self.s, low=0)
-
-    def fit(self, scores: Scores, Y: Csr) -> Self:
-        """Return the rule itself: there is nothing to fit."""
-        return self
 
     def decide(self, scores: Scores) -> Csr:
         """Return the indicator of the best labels."""
@@ -226,7 +213,7 @@ class RCut(SaveableRecord):
 
 
 @dataclass(frozen=True)
-class MCut(SaveableRecord):
+class MCut(FixedRule):
     """Predict the labels above the largest gap in the scores of their row.
 
     Notes
@@ -245,10 +232,6 @@ class MCut(SaveableRecord):
            [0, 0, 1],
            [0, 0, 0]], dtype=int32)
     """
-
-    def fit(self, scores: Scores, Y: Csr) -> Self:
-        """Return the rule itself: there is nothing to fit."""
-        return self
 
     def decide(self, scores: Scores) -> Csr:
         """Return the indicator of the labels above their row's gap."""

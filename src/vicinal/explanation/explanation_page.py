@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
-from vicinal._core.html import Html, class_names, element, together
+from vicinal._core.html import Html, class_names, contents, document, element, together
 from vicinal.explanation.terminal import (
     facts_line,
     largest_and_rest,
@@ -132,33 +132,15 @@ def explanations_page(explanations: Sequence[Explanation]) -> str:
     """Return an HTML document with one section per row; its text is deterministic."""
     title = "Why these labels"
     sections = [row_section(one, place) for place, one in enumerate(explanations)]
-    contents = [
-        element("li", element("a", _row_title(one), href=f"#row-{place}"))
-        for place, one in enumerate(explanations)
-    ]
-    navigation = (
-        element("nav", element("ul", *contents), aria_label="Rows") if len(contents) > 1 else None
-    )
-    body = element(
-        "body",
-        element("header", element("h1", title), element("p", _lead(explanations))),
-        navigation,
-        element("main", *sections),
-    )
-    return f"<!doctype html>\n{element('html', _head(title), body, lang='en')}\n"
-
-
-def _head(title: str) -> Html:
-    """Return the ``head`` element: title, content policy, style."""
+    links = {f"row-{place}": _row_title(one) for place, one in enumerate(explanations)}
     style = resources.files("vicinal.explanation").joinpath("page.css").read_text(encoding="utf-8")
-    return element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", title),
-        element("style", Html(style)),
+    return document(
+        title,
+        style,
+        POLICY,
+        element("header", element("h1", title), element("p", _lead(explanations))),
+        contents(links, "Rows"),
+        element("main", *sections),
     )
 
 

@@ -9,7 +9,7 @@ that is installed.
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,27 +124,15 @@ class Removal:
     score: float
 
 
-def plain(value: Part | Word | Removal) -> dict[str, Any]:
-    """Return a component as a dictionary for JSON; fields that are None are left out."""
-    fields = {name: getattr(value, name) for name in value.__dataclass_fields__}
-    return {
-        name: list(each) if isinstance(each, tuple) else each
-        for name, each in fields.items()
-        if each is not None
-    }
-
-
-def plain_neighbor(neighbor: Neighbor) -> dict[str, Any]:
-    """Return a neighbour as plain values."""
-    return {
-        "id": neighbor.id,
-        "name": neighbor.name,
-        "value": neighbor.value,
-        "labels": list(neighbor.labels),
-        "shared": [plain(part) for part in neighbor.shared],
-        "text": neighbor.text,
-        "words": [plain(word) for word in neighbor.words],
-    }
+def plain(value: object) -> Any:
+    """Return a value as JSON has it; a part, word or removal leaves out fields that are None."""
+    if is_dataclass(value):
+        found = {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+        is_small = isinstance(value, Part | Word | Removal)
+        return {name: x for name, x in found.items() if x is not None or not is_small}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 @dataclass(frozen=True)
@@ -209,18 +197,8 @@ class LabelExplanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
-        return {
-            "label": self.label,
-            "score": self.score,
-            "predicted": self.predicted,
-            "scale": self.scale,
-            "value": self.value,
-            "base": self.base,
-            "facts": dict(self.facts),
-            "parts": [plain(part) for part in self.parts],
-            "highlights": [plain(part) for part in self.highlights],
-            "what_if": None if self.what_if is None else [plain(each) for each in self.what_if],
-        }
+        found: dict[str, Any] = plain(self)
+        return found
 
     def to_shap(self) -> Any:
         """Return a ``shap.Explanation`` with one feature per part (extra ``vicinal[shap]``)."""
@@ -287,16 +265,8 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
-        return {
-            "row": self.row,
-            "method": self.method,
-            "metric": self.metric,
-            "predicted": list(self.predicted),
-            "labels": [one.to_dict() for one in self.labels],
-            "neighbors": [plain_neighbor(one) for one in self.neighbors],
-            "text": self.text,
-            "words": [plain(word) for word in self.words],
-        }
+        found: dict[str, Any] = plain(self)
+        return found
 
     def to_json(self) -> str:
         """Return one JSON document on one line."""

@@ -61,13 +61,12 @@ class GpuRows:
     def queries(self, Q: Tensor) -> "Queries":
         """Return queries transformed like the rows; queries without a valid bound become zeros."""
         sizes = _sizes(Q)
-        if not self.distance.is_similarity:
-            usable = sizes * self.scale < 1e15
-        else:
+        if self.distance.is_similarity:
             usable = (sizes == 0) | ((sizes > 1e-140) & (sizes < 1e140))
-        tame = torch.where(usable[:, None], Q, 0.0)
-        euclidean = not self.distance.is_similarity
-        moved = (tame - self.center) * self.scale if euclidean else _one_length(tame)
+            moved = _one_length(torch.where(usable[:, None], Q, 0.0))
+        else:
+            usable = sizes * self.scale < 1e15
+            moved = (torch.where(usable[:, None], Q, 0.0) - self.center) * self.scale
         return Queries(moved.to(torch.float32), _norms(moved), usable, self.largest)
 
 
@@ -111,18 +110,12 @@ def prepare(X: Tensor, distance: Distance) -> GpuRows | None:
         return None
     rows = X.to(torch.float64)
     center = torch.zeros_like(rows[0]) if distance.is_similarity else rows.mean(dim=0)
-    scale = _power_of_two(float(_sizes(rows).max()))
+    scale = float(2.0 ** (LARGEST_EXPONENT - int(torch.frexp(_sizes(rows).max()).exponent)))
     moved = _one_length(rows) if distance.is_normalized else (rows - center) * scale
     norms = _norms(moved)
     biases = torch.zeros_like(norms) if distance.is_similarity else norms**2 / 2
     single = moved.to(torch.float32)
     return GpuRows(single, _up(norms), biases.to(torch.float32), center, scale, distance)
-
-
-def _power_of_two(largest: float) -> float:
-    """Return the power of two that scales `largest` below 2 to :data:`LARGEST_EXPONENT`."""
-    exponent = int(torch.frexp(torch.tensor(largest, dtype=torch.float64)).exponent)
-    return float(2.0 ** (LARGEST_EXPONENT - exponent))
 
 
 def _in_range(X: Tensor, distance: Distance) -> bool:
@@ -252,7 +245,8 @@ def plain_candidates(
         for part in (slice(start, start + step) for start in range(0, len(queries.rows), step))
     ]
     if not parts:
-        return _nobody(width, prepared.rows.device)
+        nobody = torch.zeros((0, width), dtype=torch.int64, device=prepared.rows.device)
+        return PossibleNeighbors(nobody, nobody.double(), nobody[:, 0].double())
     high, ids = (torch.cat(list(values)) for values in zip(*parts, strict=True))
     ids = ids.masked_fill(high == -torch.inf, -1)
     slack = errors.double()[:, None] * prepared.sizes.double()[ids] + constants.double()[:, None]
@@ -275,9 +269,3 @@ def _best(
         high.scatter_(1, own[:, None], -torch.inf)
     values, ids = high.topk(width, dim=1)
     return values, ids
-
-
-def _nobody(width: int, device: torch.device) -> PossibleNeighbors:
-    """Return the candidates of no queries."""
-    ids = torch.zeros((0, width), dtype=torch.int64, device=device)
-    return PossibleNeighbors(ids, ids.double(), ids[:, 0].double())

@@ -17,6 +17,7 @@ tensor cores: :math:`q \cdot x \approx q_h x_h + q_h x_l + q_l x_h`, with a boun
 :mod:`vicinal.gpu.products`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
@@ -248,22 +249,36 @@ class Definition:
     def chosen(self, Q: Tensor, ids: Tensor) -> Tensor:
         """Return the keys of rows `ids` (−1 for none) for each query; float64, shape of `ids`."""
         at = ids.clamp(min=0)
-        keys = torch.zeros(ids.shape, dtype=torch.float64, device=ids.device)
-        shares = torch.zeros(ids.shape, dtype=torch.bool, device=ids.device)
-        for j in range(self.X.shape[1]):
-            column = self.X[:, j].double()
-            _add_feature(keys, shares, Q[:, j, None].double(), column[at], self.distance)
-        finished = _finished(keys, shares, _norms(Q, self.distance), self.norms[at], self.distance)
-        return finished.masked_fill(ids < 0, torch.nan)
+        keys = self._keys(Q, lambda j: self.X[:, j].double()[at], self.norms[at])
+        return keys.masked_fill(ids < 0, torch.nan)
 
     def all(self, Q: Tensor) -> Tensor:
         """Return the keys of all rows for each query; float64, shape (n_queries, n)."""
-        keys = torch.zeros((len(Q), len(self.X)), dtype=torch.float64, device=Q.device)
+        every = self.norms.expand(len(Q), -1)
+        return self._keys(Q, lambda j: self.X[None, :, j].double(), every)
+
+    def _keys(self, Q: Tensor, column: Callable[[int], Tensor], row_norms: Tensor) -> Tensor:
+        """Return the keys of rows given by column: sums, or negated similarities.
+
+        NaN if no feature is shared.
+        """
+        keys = torch.zeros_like(row_norms)
         shares = torch.zeros(keys.shape, dtype=torch.bool, device=Q.device)
         for j in range(self.X.shape[1]):
-            column = self.X[None, :, j].double()
-            _add_feature(keys, shares, Q[:, j, None].double(), column, self.distance)
-        return _finished(keys, shares, _norms(Q, self.distance), self.norms, self.distance)
+            q, x = Q[:, j, None].double(), column(j)
+            if self.distance.is_similarity:
+                keys += q * x
+                shares |= (q != 0) & (x != 0)
+            else:
+                difference = q - x
+                keys += difference * difference
+        if not self.distance.is_similarity:
+            return keys
+        if self.distance.is_normalized:
+            size = _norms(Q, self.distance)[:, None] * row_norms
+            keys = torch.where(size == 0, 0.0, keys / size)
+        keys = keys.masked_fill(keys.isnan(), 0.0)
+        return (-keys).masked_fill(~shares, torch.nan)
 
     @cached_property
     def norms(self) -> Tensor:
@@ -277,30 +292,6 @@ def nearest(keys: Tensor, ids: Tensor, k: int) -> tuple[Tensor, Tensor]:
     keys, order = keys.gather(1, place).sort(dim=1, stable=True)  # NaN comes last
     ids = ids.gather(1, order)[:, :k].masked_fill(keys[:, :k].isnan(), -1)
     return ids, keys[:, :k]
-
-
-def _add_feature(keys: Tensor, shares: Tensor, q: Tensor, x: Tensor, distance: Distance) -> None:
-    """Add one feature to the sums, in place."""
-    if not distance.is_similarity:
-        difference = q - x
-        keys += difference * difference
-        return
-    keys += q * x
-    shares |= (q != 0) & (x != 0)
-
-
-def _finished(
-    keys: Tensor, shares: Tensor, norms: Tensor, row_norms: Tensor, distance: Distance
-) -> Tensor:
-    """Turn sums into keys: negated similarities, NaN if no feature is shared."""
-    if not distance.is_similarity:
-        return keys
-    similarity = keys
-    if distance.is_normalized:
-        size = norms[:, None] * row_norms
-        similarity = torch.where(size == 0, 0.0, keys / size)
-    similarity = similarity.masked_fill(similarity.isnan(), 0.0)
-    return (-similarity).masked_fill(~shares, torch.nan)
 
 
 def _norms(rows: Tensor, distance: Distance) -> Tensor:

@@ -6,7 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from vicinal._core.arrays import Csr, Int32, stack_rows
+from vicinal._core.arrays import Csr, Int32
+from vicinal._core.csr import stacked
 from vicinal._core.validation import csr_parts
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.index.segment_files import (
@@ -199,7 +200,7 @@ def _joined(merged: Merged) -> RowRun:
     if not blocks:
         empty = np.zeros(0, dtype=np.int32)
         return RowRun(np.zeros(1, dtype=np.int64), empty, np.zeros(0), empty, n_features)
-    rows = stack_rows([rows for rows, _ in blocks])
+    rows = stacked([rows for rows, _ in blocks])
     indptr, indices = csr_parts(rows)
     ids = np.concatenate([ids for _, ids in blocks])
     return RowRun(indptr, indices, rows.data, ids, n_features)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 import numpy as np
 from scipy import sparse
 
-from vicinal._core.arrays import Bool, Csr, Features, Float, Int, row_ids, stack_rows
-from vicinal._core.csr import take_rows
+from vicinal._core.arrays import Bool, Csr, Features, Float, Int, row_ids
+from vicinal._core.csr import stacked, take_rows
 from vicinal._core.threads import using_threads
 from vicinal._core.validation import as_csr
 from vicinal.explanation import Removal
@@ -65,7 +65,7 @@ class PlainRows:
             kept = ~np.isin(one.indices, list(columns))
             parts = (one.data[kept], one.indices[kept], np.array([0, np.count_nonzero(kept)]))
             changed.append(cast("Csr", sparse.csr_array(parts, shape=one.shape)))
-        rows = stack_rows(changed)
+        rows = stacked(changed)
         return rows if sparse.issparse(self.X) else rows.toarray()
 
 

@@ -6,12 +6,10 @@ all later layers.
 
 ::
 
-    conventions   what each system does in edge cases        catalogue   names, which side is better
-    row_counts ─▶ bipartition (example-based)
-                  label_based (micro, macro)                 evidence ─▶ evaluate ─▶ table
-    true_ranks ─▶ ranking, extreme (first k labels; propensity)
-                  auc                                        accumulator: rows in blocks
-    summed        metrics as sums over rows                  score_tally: areas in blocks
+    catalogue    names, which side is better, what each system does in edge cases
+    families     example_based, label_based, ranking, at_k, auc, probability
+    evaluate     all metrics of one prediction ─▶ value_table, per_label
+    accumulator  the same for rows in blocks, because metrics are sums over rows (_sums)
 """
 
 from vicinal.metrics.accumulator import MetricAccumulator

@@ -19,7 +19,7 @@ from vicinal._core.checks import check_integer, check_real
 from vicinal._core.labels import check_indicator
 from vicinal.errors import InvalidArgumentError
 from vicinal.metrics._sums import Size, SummedMetric, Sums, mean, ratio, total
-from vicinal.metrics.catalogue import Conventions, check_conventions
+from vicinal.metrics.catalogue import Conventions
 from vicinal.metrics.ranking import TrueRanks, check_ranks
 
 A = 0.55
@@ -113,8 +113,8 @@ def precision_at_k(
     >>> precision_at_k([[1, 0, 1]], [[0.9, 0.5, 0.1]], k=2)
     0.5
     """
-    ranks, rules = _check(Y_true, scores, conventions)
-    return AT_K["precision"](ranks, rules, check_integer("k", k, low=1))
+    ranks = check_ranks(Y_true, scores, conventions)
+    return AT_K["precision"](*ranks, check_integer("k", k, low=1))
 
 
 def recall_at_k(
@@ -129,8 +129,8 @@ def recall_at_k(
     >>> recall_at_k([[1, 0, 1]], [[0.9, 0.5, 0.1]], k=2)
     0.5
     """
-    ranks, rules = _check(Y_true, scores, conventions)
-    return AT_K["recall"](ranks, rules, check_integer("k", k, low=1))
+    ranks = check_ranks(Y_true, scores, conventions)
+    return AT_K["recall"](*ranks, check_integer("k", k, low=1))
 
 
 def f1_at_k(
@@ -147,8 +147,8 @@ def f1_at_k(
     >>> f1_at_k([[1, 0, 1]], [[0.9, 0.5, 0.1]], k=2)
     0.5
     """
-    ranks, rules = _check(Y_true, scores, conventions)
-    return AT_K["f1"](ranks, rules, check_integer("k", k, low=1))
+    ranks = check_ranks(Y_true, scores, conventions)
+    return AT_K["f1"](*ranks, check_integer("k", k, low=1))
 
 
 def ndcg_at_k(
@@ -166,8 +166,8 @@ def ndcg_at_k(
     >>> ndcg_at_k([[0, 0, 1]], [[0.9, 0.5, 0.1]], k=3)
     0.5
     """
-    ranks, rules = _check(Y_true, scores, conventions)
-    return AT_K["ndcg"](ranks, rules, check_integer("k", k, low=1))
+    ranks = check_ranks(Y_true, scores, conventions)
+    return AT_K["ndcg"](*ranks, check_integer("k", k, low=1))
 
 
 def psp_at_k(
@@ -188,7 +188,7 @@ def psp_at_k(
     >>> psp_at_k([[1, 0, 1]], [[0.9, 0.5, 0.1]], k=2, train_label_counts=[4, 4, 4])
     0.5
     """
-    ranks, rules = _check(Y_true, scores, conventions)
+    ranks, rules = check_ranks(Y_true, scores, conventions)
     weights = inverse_propensities(train_label_counts, n_train_rows, ranks.n_labels)
     return PROPENSITY_AT_K["psp"](ranks, rules, check_integer("k", k, low=1), weights)
 
@@ -211,7 +211,7 @@ def psndcg_at_k(
     >>> psndcg_at_k([[0, 0, 1]], [[0.9, 0.5, 0.1]], k=3, train_label_counts=[4, 4, 4])
     0.5
     """
-    ranks, rules = _check(Y_true, scores, conventions)
+    ranks, rules = check_ranks(Y_true, scores, conventions)
     weights = inverse_propensities(train_label_counts, n_train_rows, ranks.n_labels)
     return PROPENSITY_AT_K["psndcg"](ranks, rules, check_integer("k", k, low=1), weights)
 
@@ -226,13 +226,6 @@ def inverse_propensities(
             "train_label_counts", f"one for each of {n_labels} labels", len(known)
         )
     return 1.0 / known
-
-
-def _check(
-    Y_true: object, scores: object, conventions: str | Conventions
-) -> tuple[TrueRanks, Conventions]:
-    rules = check_conventions(conventions)
-    return check_ranks(Y_true, scores, rules.tie_tolerance), rules
 
 
 def _discount(ranks: Int, k: int) -> Float:

@@ -131,7 +131,7 @@ def calibration_error(Y_true: object, scores: object) -> float:
 def reliability(Y_true: object, scores: object) -> tuple[Float, Float, Int]:
     """Return the mean probability, the share of true cells and the number of cells of each bin.
 
-    Bins without cells are NaN.
+    Bins without cells are NaN, and all are without cells if a score lies outside [0, 1].
 
     Examples
     --------
@@ -141,7 +141,7 @@ def reliability(Y_true: object, scores: object) -> tuple[Float, Float, Int]:
     """
     sums = np.array(_bins(_check(Y_true, scores))).reshape(3, N_BINS)
     count = np.where(sums[0] > 0, sums[0], np.nan)
-    return sums[1] / count, sums[2] / count, sums[0].astype(np.int64)
+    return sums[1] / count, sums[2] / count, np.nan_to_num(sums[0]).astype(np.int64)
 
 
 def _check(Y_true: object, scores: object) -> CellCounts:

@@ -101,10 +101,12 @@ def rank_truth(
     return TrueRanks(truth, *places)
 
 
-def check_ranks(Y_true: object, scores: object, tolerance: float) -> TrueRanks:
-    """Validate the arguments, then rank."""
-    truth = check_truth(Y_true)
-    return rank_truth(truth, check_ranking(scores, truth), tolerance)
+def check_ranks(
+    Y_true: object, scores: object, conventions: str | Conventions
+) -> tuple[TrueRanks, Conventions]:
+    """Validate the arguments, then rank; return the conventions too."""
+    rules, truth = check_conventions(conventions), check_truth(Y_true)
+    return rank_truth(truth, check_ranking(scores, truth), rules.tie_tolerance), rules
 
 
 def one_error(
@@ -117,8 +119,7 @@ def one_error(
     >>> one_error([[1, 0], [1, 0]], [[0.9, 0.1], [0.2, 0.3]])
     0.5
     """
-    rules = check_conventions(conventions)
-    return RANKING["one-error"](check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+    return RANKING["one-error"](*check_ranks(Y_true, scores, conventions))
 
 
 def coverage(
@@ -136,8 +137,7 @@ def coverage(
     >>> coverage(Y, scores), coverage(Y, scores, conventions="sklearn")
     (1.0, 2.0)
     """
-    rules = check_conventions(conventions)
-    return RANKING["coverage"](check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+    return RANKING["coverage"](*check_ranks(Y_true, scores, conventions))
 
 
 def coverage_normalised(
@@ -150,8 +150,7 @@ def coverage_normalised(
     >>> coverage_normalised([[1, 0, 0, 1]], [[0.9, 0.5, 0.3, 0.4]])  # rank 3, so 2/4
     0.5
     """
-    rules = check_conventions(conventions)
-    return RANKING["coverage-normalised"](check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+    return RANKING["coverage-normalised"](*check_ranks(Y_true, scores, conventions))
 
 
 def ranking_loss(
@@ -171,8 +170,7 @@ def ranking_loss(
     >>> ranking_loss([[1, 0, 0]], [[0.5, 0.5, 0.1]])
     0.5
     """
-    rules = check_conventions(conventions)
-    return RANKING["ranking-loss"](check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+    return RANKING["ranking-loss"](*check_ranks(Y_true, scores, conventions))
 
 
 def average_precision(
@@ -192,8 +190,7 @@ def average_precision(
     >>> average_precision([[1, 0, 0, 1]], [[0.9, 0.8, 0.7, 0.1]])
     0.75
     """
-    rules = check_conventions(conventions)
-    return RANKING["average-precision"](check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+    return RANKING["average-precision"](*check_ranks(Y_true, scores, conventions))
 
 
 def r_precision(
@@ -210,8 +207,7 @@ def r_precision(
     >>> r_precision([[1, 0, 1]], [[0.9, 0.5, 0.1]])
     0.5
     """
-    rules = check_conventions(conventions)
-    return RANKING["r-precision"](check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+    return RANKING["r-precision"](*check_ranks(Y_true, scores, conventions))
 
 
 def _hits_at_size(ranks: TrueRanks, rules: Conventions) -> Sums:

@@ -5,50 +5,34 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
 
+from vicinal import datasets, decision, preprocess
 from vicinal._core.state import Saveable, State
-from vicinal.datasets import Reading
 from vicinal.datasets.vocabulary import Vocabulary
-from vicinal.decision import (
-    CardinalityThreshold,
-    CrossValidated,
-    FittedNeverEmpty,
-    LabelSets,
-    LabelThresholds,
-    MCut,
-    MetricThreshold,
-    NeverEmpty,
-    PCut,
-    PerLabelThreshold,
-    RCut,
-    Threshold,
-    TopS,
-)
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.preprocess import BM25, Binary, LabelWeights, MinMax, TextVectorizer, TfIdf, UnitRows
 
 _TYPES: dict[str, type[Saveable]] = {
-    "datasets.Reading": Reading,
+    "datasets.Reading": datasets.Reading,
     "datasets.Vocabulary": Vocabulary,
-    "decision.Threshold": Threshold,
-    "decision.TopS": TopS,
-    "decision.CardinalityThreshold": CardinalityThreshold,
-    "decision.LabelSets": LabelSets,
-    "decision.CrossValidated": CrossValidated,
-    "decision.NeverEmpty": NeverEmpty,
-    "decision.FittedNeverEmpty": FittedNeverEmpty,
-    "decision.MetricThreshold": MetricThreshold,
-    "decision.PerLabelThreshold": PerLabelThreshold,
-    "decision.LabelThresholds": LabelThresholds,
-    "decision.RCut": RCut,
-    "decision.MCut": MCut,
-    "decision.PCut": PCut,
-    "preprocess.BM25": BM25,
-    "preprocess.Binary": Binary,
-    "preprocess.LabelWeights": LabelWeights,
-    "preprocess.MinMax": MinMax,
-    "preprocess.TextVectorizer": TextVectorizer,
-    "preprocess.TfIdf": TfIdf,
-    "preprocess.UnitRows": UnitRows,
+    "decision.Threshold": decision.Threshold,
+    "decision.TopS": decision.TopS,
+    "decision.CardinalityThreshold": decision.CardinalityThreshold,
+    "decision.LabelSets": decision.LabelSets,
+    "decision.CrossValidated": decision.CrossValidated,
+    "decision.NeverEmpty": decision.NeverEmpty,
+    "decision.FittedNeverEmpty": decision.FittedNeverEmpty,
+    "decision.MetricThreshold": decision.MetricThreshold,
+    "decision.PerLabelThreshold": decision.PerLabelThreshold,
+    "decision.LabelThresholds": decision.LabelThresholds,
+    "decision.RCut": decision.RCut,
+    "decision.MCut": decision.MCut,
+    "decision.PCut": decision.PCut,
+    "preprocess.BM25": preprocess.BM25,
+    "preprocess.Binary": preprocess.Binary,
+    "preprocess.LabelWeights": preprocess.LabelWeights,
+    "preprocess.MinMax": preprocess.MinMax,
+    "preprocess.TextVectorizer": preprocess.TextVectorizer,
+    "preprocess.TfIdf": preprocess.TfIdf,
+    "preprocess.UnitRows": preprocess.UnitRows,
 }
 
 HOMES = {

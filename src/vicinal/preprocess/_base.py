@@ -5,43 +5,73 @@ row therefore depends neither on the other rows nor on whether the row is dense 
 """
 
 import numbers
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from vicinal._core.arrays import SMALL_BLOCK_CELLS, Csr, Features, Float, Int
-from vicinal._core.checks import check_integer, check_real
+from vicinal._core.checks import all_or_nothing, check_integer, check_real
 from vicinal._core.csr import dense_csr
-from vicinal._core.state import State, feature_names_of, read_count, restore_feature_names
+from vicinal._core.state import (
+    State,
+    damage_if_refused,
+    feature_names_of,
+    read_count,
+    read_value,
+    restore_feature_names,
+)
 from vicinal._core.validation import read_features
-from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.errors import InvalidArgumentError
 
 
-class ColumnwiseTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class ColumnwiseTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
     """A transformer whose output has the same columns as its input."""
 
     def _read(self, X: object, *, reset: bool) -> Features:
         """Return `X` as float rows; store (`reset`) or compare the number and names of columns."""
         return read_features(self, X, reset=reset)
 
-    def _columns_state(self) -> dict[str, State]:
-        """Return the columns seen by ``fit``; None if the transformer was not fitted."""
-        n_features: int | None = getattr(self, "n_features_in_", None)
-        return {"n_features": n_features, "feature_names": feature_names_of(self)}
+    def _parameters(self) -> dict[str, State]:
+        """Return the parameters, checked."""
+        return {}
 
-    def _restore_columns(self, state: Mapping[str, State]) -> int | None:
+    def _learned(self) -> dict[str, State]:
+        """Return what ``fit`` learned besides the columns."""
+        return {}
+
+    @abstractmethod
+    def _restore(self, state: Mapping[str, State]) -> None:
+        """Set what ``fit`` learned from a state, checked."""
+
+    def get_state(self) -> dict[str, State]:
+        """Return the parameters, the columns, and what ``fit`` learned."""
+        check_is_fitted(self)
+        n_features: int | None = getattr(self, "n_features_in_", None)
+        columns = {"n_features": n_features, "feature_names": feature_names_of(self)}
+        return {**self._parameters(), **columns, **self._learned()}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        build = cast("Any", cls)
+        self: Self = build(**{name: read_value(state, name) for name in build._get_param_names()})
+        with damage_if_refused():
+            self._parameters()
+        self._restore(state)
+        return self
+
+    def _restore_columns(self, state: Mapping[str, State]) -> int:
         """Set the columns from a state and return their number."""
-        if state.get("n_features", 0) is None:
-            return None
-        n_features = read_count(state, "n_features")
-        self.n_features_in_ = n_features
-        restore_feature_names(self, state, n_features)
-        return n_features
+        self.n_features_in_ = read_count(state, "n_features")
+        restore_feature_names(self, state, self.n_features_in_)
+        return self.n_features_in_
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags: sparse rows are accepted, float32 stays float32."""
@@ -52,19 +82,22 @@ class ColumnwiseTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         return tags
 
 
-class FittedTransformer(ColumnwiseTransformer):
-    """A transformer that must be fitted before use."""
-
-    def _restore_columns(self, state: Mapping[str, State]) -> int:
-        """Set the columns from a state, which must contain them."""
-        n_features = super()._restore_columns(state)
-        if n_features is None:
-            raise ModelFormatError("n_features: expected int, got None")
-        return n_features
-
-
 class RowLocalTransformer(ColumnwiseTransformer):
     """A transformer that needs no fit; ``fit`` only stores the columns, to check later rows."""
+
+    @all_or_nothing
+    def fit(self, X: object, y: object = None) -> Self:
+        """Store the number and the names of the columns."""
+        self._check_rows(self._read(X, reset=True))
+        return self
+
+    def _check_rows(self, rows: Features) -> None:
+        """Raise for rows that cannot be transformed."""
+
+    def _restore(self, state: Mapping[str, State]) -> None:
+        """Set the columns, if there are any."""
+        if read_value(state, "n_features") is not None:
+            self._restore_columns(state)
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags: no fit is required."""

@@ -15,13 +15,13 @@ from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr, csr_parts
 from vicinal._native import label_divergence
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.preprocess._base import FittedTransformer, check_not_negative, reweigh, unit_length
+from vicinal.preprocess._base import ColumnwiseTransformer, check_not_negative, reweigh, unit_length
 
 AT_ONCE = 2**25
 """Entries whose features are counted together: 4 bytes each."""
 
 
-class LabelWeights(FittedTransformer):
+class LabelWeights(ColumnwiseTransformer):
     r"""Weight each feature by how much the labels of its rows differ from those of all rows.
 
     Let :math:`n_f(l)` be the number of training rows with feature f and label l, and :math:`p(l)`
@@ -98,25 +98,27 @@ class LabelWeights(FittedTransformer):
         check_is_fitted(self)
         rows = self._read(X, reset=False)
         check_not_negative(rows, "LabelWeights")
-        return weighted_rows(rows, self.weights_, self.is_count_)
+        return reweigh(rows, self._weigh)
 
-    def get_state(self) -> dict[str, State]:
-        """Return the parameter, the columns, the weights."""
-        check_is_fitted(self)
-        return {
-            "prior": check_positive("prior", self.prior),
-            **self._columns_state(),
-            "weights": self.weights_,
-            "is_count": self.is_count_,
-        }
+    def _weigh(self, stored: Csr) -> Float:
+        values = stored.data.astype(np.float64)
+        if self.is_count_:
+            # New rows may contain values below 1, which are not counts: these stay unchanged.
+            values = np.where(values >= 1, 1.0 + np.log(np.maximum(values, 1.0)), values)
+        return unit_length(stored, values * self.weights_[stored.indices])
 
-    @classmethod
-    def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build from :meth:`get_state`, checked."""
-        self = cls(read_plain(state, "prior", float))
-        self.weights_ = read_weights(state, self._restore_columns(state))
+    def _parameters(self) -> dict[str, State]:
+        return {"prior": check_positive("prior", self.prior)}
+
+    def _learned(self) -> dict[str, State]:
+        return {"weights": self.weights_, "is_count": self.is_count_}
+
+    def _restore(self, state: Mapping[str, State]) -> None:
+        n_features = self._restore_columns(state)
+        self.weights_ = read_array(state, "weights", np.float64, (n_features,))
+        if np.any(self.weights_ < 0):
+            raise ModelFormatError("weights: expected numbers of at least 0")
         self.is_count_ = read_plain(state, "is_count", bool)
-        return self
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags: labels are required, values must not be negative."""
@@ -140,24 +142,3 @@ def label_weights(rows: Csr, Y: Csr, prior: float) -> Float:
 def is_count(rows: Csr) -> bool:
     """Tell whether the stored values can be counts: none lies between 0 and 1."""
     return bool(rows.nnz == 0 or rows.data.min() >= 1)
-
-
-def weighted_rows(rows: Features, weights: Float, is_count: bool) -> Features:
-    """Return tf × weight, scaled to length 1; see :class:`LabelWeights`."""
-
-    def weigh(stored: Csr) -> Float:
-        values = stored.data.astype(np.float64)
-        if is_count:
-            # New rows may contain values below 1, which are not counts: these stay unchanged.
-            values = np.where(values >= 1, 1.0 + np.log(np.maximum(values, 1.0)), values)
-        return unit_length(stored, values * weights[stored.indices])
-
-    return reweigh(rows, weigh)
-
-
-def read_weights(state: Mapping[str, State], n_features: int) -> Float:
-    """Return the weights of a state: numbers of at least 0, one per column."""
-    weights = read_array(state, "weights", np.float64, (n_features,))
-    if np.any(weights < 0):
-        raise ModelFormatError("weights: expected numbers of at least 0")
-    return weights

@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._core.arrays import Bool, Csr, Features, Float
 from vicinal._core.checks import all_or_nothing, check_flag, check_real
-from vicinal._core.state import State, damage_if_refused, read_array, read_plain, read_value
+from vicinal._core.state import State, read_array
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.preprocess._base import (
-    FittedTransformer,
+    ColumnwiseTransformer,
     RowLocalTransformer,
     check_outcome,
     reweigh,
@@ -21,7 +21,7 @@ from vicinal.preprocess._base import (
 )
 
 
-class MinMax(FittedTransformer):
+class MinMax(ColumnwiseTransformer):
     r"""Scale each feature to [0, 1] by its smallest and largest value in the training rows.
 
     .. math:: x'_j = \frac{x_j - \min_j}{\max_j - \min_j}
@@ -102,20 +102,13 @@ class MinMax(FittedTransformer):
         """Whether zeros stay zeros, so that sparse rows can be scaled."""
         return not _moved(self.minimum_, self.maximum_ - self.minimum_).any()
 
-    def get_state(self) -> dict[str, State]:
-        """Return the parameters, the columns, the two arrays."""
-        check_is_fitted(self)
-        return {
-            "clip": check_flag("clip", self.clip),
-            **self._columns_state(),
-            "minimum": self.minimum_,
-            "maximum": self.maximum_,
-        }
+    def _parameters(self) -> dict[str, State]:
+        return {"clip": check_flag("clip", self.clip)}
 
-    @classmethod
-    def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build from :meth:`get_state`, checked."""
-        self = cls(clip=read_plain(state, "clip", bool))
+    def _learned(self) -> dict[str, State]:
+        return {"minimum": self.minimum_, "maximum": self.maximum_}
+
+    def _restore(self, state: Mapping[str, State]) -> None:
         n_features = self._restore_columns(state)
         self.minimum_ = read_array(state, "minimum", np.float64, (n_features,))
         self.maximum_ = read_array(state, "maximum", np.float64, (n_features,))
@@ -123,7 +116,6 @@ class MinMax(FittedTransformer):
             span = self.maximum_ - self.minimum_
         if not (np.isfinite(span).all() and np.all(span >= 0)):
             raise ModelFormatError("maximum: expected at least the minimum, with a finite range")
-        return self
 
 
 def _extremes(rows: Features) -> tuple[Float, Float]:
@@ -177,27 +169,10 @@ class UnitRows(RowLocalTransformer):
            [0. , 0. ]])
     """
 
-    @all_or_nothing
-    def fit(self, X: object, y: object = None) -> Self:
-        """Store the number and the names of the columns."""
-        self._read(X, reset=True)
-        return self
-
     def transform(self, X: object) -> Features:
         """Return the rows scaled to length 1; sparse if `X` is sparse."""
         rows = self._read(X, reset=False)
         return reweigh(rows, lambda stored: unit_length(stored, stored.data.astype(np.float64)))
-
-    def get_state(self) -> dict[str, State]:
-        """Return the columns."""
-        return self._columns_state()
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build from :meth:`get_state`, checked."""
-        self = cls()
-        self._restore_columns(state)
-        return self
 
 
 class Binary(RowLocalTransformer):
@@ -223,52 +198,30 @@ class Binary(RowLocalTransformer):
     def __init__(self, *, threshold: float | None = 0.0) -> None:
         self.threshold = threshold
 
-    @all_or_nothing
-    def fit(self, X: object, y: object = None) -> Self:
-        """Store the number and the names of the columns."""
-        self._check_zero_stays_zero(self._read(X, reset=True))
-        return self
-
     def transform(self, X: object) -> Features:
         """Return zeros and ones; sparse if `X` is sparse."""
         rows = self._read(X, reset=False)
-        threshold = self._check_zero_stays_zero(rows)
+        self._check_rows(rows)
         if isinstance(rows, sparse.csr_array):
-            return reweigh(rows, lambda stored: _passes(stored.data, threshold).astype(np.float64))
-        return _passes(rows, threshold).astype(rows.dtype)
+            return reweigh(rows, lambda stored: self._passes(stored.data).astype(np.float64))
+        return self._passes(rows).astype(rows.dtype)
 
-    def get_state(self) -> dict[str, State]:
-        """Return the parameter and the columns."""
-        return {"threshold": self._threshold(), **self._columns_state()}
+    def _passes(self, values: NDArray[Any]) -> Bool:
+        """Return which values count as present."""
+        passes: Bool = values != 0 if self.threshold is None else values > self.threshold
+        return passes
 
-    @classmethod
-    def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build from :meth:`get_state`, checked."""
-        self = cls()
-        self.threshold = None
-        if read_value(state, "threshold") is not None:
-            with damage_if_refused():
-                self.threshold = check_real("threshold", read_plain(state, "threshold", float))
-        self._restore_columns(state)
-        return self
+    def _parameters(self) -> dict[str, State]:
+        given = self.threshold
+        return {"threshold": None if given is None else check_real("threshold", given)}
 
-    def _threshold(self) -> float | None:
-        """Return the threshold, checked."""
-        return None if self.threshold is None else check_real("threshold", self.threshold)
-
-    def _check_zero_stays_zero(self, rows: Features) -> float | None:
-        """Return the threshold; raise if it would turn the zeros of sparse rows into ones."""
-        threshold = self._threshold()
-        if threshold is not None and threshold < 0 and isinstance(rows, sparse.csr_array):
-            raise InvalidArgumentError(
-                "threshold",
-                "at least 0 for sparse rows (pass X.toarray() if it fits into memory)",
-                threshold,
-            )
-        return threshold
-
-
-def _passes(values: NDArray[Any], threshold: float | None) -> Bool:
-    """Return which values count as present."""
-    passes: Bool = values != 0 if threshold is None else values > threshold
-    return passes
+    def _check_rows(self, rows: Features) -> None:
+        """Raise if the threshold would turn the zeros of sparse rows into ones."""
+        self._parameters()
+        if self.threshold is None or self.threshold >= 0 or isinstance(rows, np.ndarray):
+            return
+        raise InvalidArgumentError(
+            "threshold",
+            "at least 0 for sparse rows (pass X.toarray() if it fits into memory)",
+            float(self.threshold),
+        )

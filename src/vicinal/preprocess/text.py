@@ -1,5 +1,6 @@
 """Turn documents into bags of words."""
 
+import inspect
 import itertools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,7 +22,7 @@ from vicinal._core.checks import (
     check_integer,
     check_option,
 )
-from vicinal._core.state import State, damage_if_refused, read_names, read_plain, read_value
+from vicinal._core.state import State, damage_if_refused, read_names, read_value
 from vicinal._core.validation import canonical_csr
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.preprocess._base import check_frequency, reweigh
@@ -158,6 +159,10 @@ MOST_WORDS = 100
 """The longest n-grams: a document of n words has up to n of each length."""
 
 
+_LEFT_OUT = {"sublinear": False, "language": None, "language_": None, "characters": False}
+"""Values that a saved model does not state."""
+
+
 class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Turn documents into sparse rows with one column per word, in alphabetical order.
 
@@ -253,8 +258,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     @all_or_nothing
     def fit_transform(self, X: object, y: object = None, **fit_params: object) -> Features:
         """Learn the words of the documents, and return the documents as rows."""
-        max_features = _check_max_features(self.max_features)
-        language = check_language(self.language)
+        given = self._parameters()
+        max_features, language = given["max_features"], given["language"]
         documents = read_documents(X)
         self.language_ = find_language(documents) if language == "auto" else language
         counter = self._counter()
@@ -266,7 +271,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
                 "X", "documents with words within min_df, max_df and stop_words", str(error)
             ) from None
         words = counter.get_feature_names_out()
-        kept = _most_frequent(counts, max_features)
+        totals = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
+        kept = np.sort(np.argsort(-totals, kind="stable")[:max_features])
         counts = canonical_csr(counts[:, kept])
         self.vocabulary_ = {str(word): column for column, word in enumerate(words[kept])}
         self.idf_ = inverse_frequency(counts, True) if self.weighting == "tfidf" else None
@@ -297,54 +303,42 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         check_is_fitted(self)
         return np.array(list(self.vocabulary_), dtype=object)
 
-    def get_state(self) -> dict[str, State]:
-        """Return the parameters, the words in the order of the columns, the idf."""
-        check_is_fitted(self)
-        low, high = _check_ngram_range(self.ngram_range)
-        stop_words = _check_stop_words(self.stop_words)
+    def _parameters(self) -> dict[str, Any]:
+        """Return the parameters, checked."""
+        most = self.max_features
         return {
             "weighting": check_option("weighting", self.weighting, WEIGHTINGS),
             "tokens": check_option("tokens", self.tokens, TOKEN_PATTERNS),
-            # Left out where False, as in models of earlier versions.
-            **({"sublinear": True} if check_flag("sublinear", self.sublinear) else {}),
+            "sublinear": check_flag("sublinear", self.sublinear),
             "min_df": check_frequency("min_df", self.min_df),
             "max_df": check_frequency("max_df", self.max_df),
-            "max_features": _check_max_features(self.max_features),
-            "ngram_range": [low, high],
-            "stop_words": [*stop_words] if isinstance(stop_words, list) else stop_words,
-            **self._language_state(),
-            "vocabulary": [*self.vocabulary_],
-            "idf": self.idf_,
+            "max_features": most if most is None else check_integer("max_features", most, low=1),
+            "ngram_range": _check_ngram_range(self.ngram_range),
+            "stop_words": _check_stop_words(self.stop_words),
+            "language": check_language(self.language),
+            "characters": check_flag("characters", self.characters),
         }
 
-    def _language_state(self) -> dict[str, State]:
-        """Return what was chosen about the words; nothing if they are used as written."""
-        language = check_language(self.language)
-        state: dict[str, State] = {}
-        if language is not None:
-            state |= {"language": language, "language_": self.language_}
-        return {**state, "characters": True} if check_flag("characters", self.characters) else state
+    def get_state(self) -> dict[str, State]:
+        """Return the parameters, the words in the order of the columns, the idf."""
+        check_is_fitted(self)
+        state = self._parameters() | {"language_": self.language_}
+        state |= {"ngram_range": list(state["ngram_range"])}
+        state = {k: v for k, v in state.items() if k not in _LEFT_OUT or v != _LEFT_OUT[k]}
+        return {**state, "vocabulary": [*self.vocabulary_], "idf": self.idf_}
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
+        known: dict[str, Any] = {**_LEFT_OUT, **state}
+        names = inspect.signature(cls).parameters
+        given: dict[str, Any] = {name: read_value(known, name) for name in names}
+        self = cls(**given)
         with damage_if_refused():
-            self = cls(
-                weighting=read_plain(state, "weighting", str),
-                tokens=read_plain(state, "tokens", str),
-                sublinear=check_flag("sublinear", state.get("sublinear", False)),
-                min_df=check_frequency("min_df", read_value(state, "min_df")),
-                max_df=check_frequency("max_df", read_value(state, "max_df")),
-                max_features=_check_max_features(read_value(state, "max_features")),
-                ngram_range=_check_ngram_range(read_value(state, "ngram_range")),
-                stop_words=_check_stop_words(read_value(state, "stop_words")),
-                language=check_language(state.get("language")),
-                characters=check_flag("characters", state.get("characters", False)),
-            )
-            self.language_ = check_language(state.get("language_"))
-            if self.language_ == "auto":
-                raise ModelFormatError("language_: expected the code of a language, got 'auto'")
-            self._counter_options()
+            vars(self).update(self._parameters())
+            self.language_ = check_language(known["language_"])
+        if self.language_ == "auto":
+            raise ModelFormatError("language_: expected the code of a language, got 'auto'")
         words = read_names(state, "vocabulary")
         self.vocabulary_ = {word: column for column, word in enumerate(words)}
         if len(self.vocabulary_) != len(words) or not words:
@@ -354,51 +348,34 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     def _counter(self) -> CountVectorizer:
         """Return scikit-learn's word counter for the parameters, which are checked."""
-        options = self._counter_options()
-        if self._forms() is not None:
+        given = self._parameters()
+        options = {"binary": given["weighting"] == "binary", "dtype": np.float64}
+        options |= {name: given[name] for name in ("min_df", "max_df")}
+        if word_forms(self.language_, self.characters) is not None:
             # The reader finds words and n-grams and leaves out stop words.
-            options |= {"analyzer": self._reader().features, "token_pattern": None}
-            options |= {"stop_words": None, "ngram_range": (1, 1)}
-        return CountVectorizer(**options)
-
-    def _counter_options(self) -> dict[str, Any]:
-        """Return the options of a counter of words as they are written."""
-        weighting = check_option("weighting", self.weighting, WEIGHTINGS)
-        return {
-            "token_pattern": TOKEN_PATTERNS[check_option("tokens", self.tokens, TOKEN_PATTERNS)],
-            "min_df": check_frequency("min_df", self.min_df),
-            "max_df": check_frequency("max_df", self.max_df),
-            "ngram_range": _check_ngram_range(self.ngram_range),
-            "stop_words": _check_stop_words(self.stop_words),
-            "binary": weighting == "binary",
-            "dtype": np.float64,
-        }
-
-    def _forms(self) -> WordForms | None:
-        """Return the forms of words; None if words are used as they are written."""
-        return word_forms(self.language_, check_flag("characters", self.characters))
+            return CountVectorizer(analyzer=self._reader().features, token_pattern=None, **options)
+        options |= {name: given[name] for name in ("ngram_range", "stop_words")}
+        return CountVectorizer(token_pattern=TOKEN_PATTERNS[self.tokens], **options)
 
     def _reader(self) -> WordReader:
         """Return what finds the words of a document."""
-        forms = self._forms()
-        tokens = check_option("tokens", self.tokens, TOKEN_PATTERNS)
-        return WordReader(
-            TOKEN_PATTERNS[tokens] if forms is None else WORDS[tokens],
-            CountVectorizer(**self._counter_options()).get_stop_words() or (),
-            _check_ngram_range(self.ngram_range),
-            forms,
-        )
+        given = self._parameters()
+        forms = word_forms(self.language_, self.characters)
+        patterns = TOKEN_PATTERNS if forms is None else WORDS
+        ignored = CountVectorizer(stop_words=given["stop_words"]).get_stop_words() or ()
+        return WordReader(patterns[self.tokens], ignored, given["ngram_range"], forms)
 
     def _weighted(self, counts: Csr) -> Features:
         """Return the weighted rows; the counter has already made binary counts."""
-        sublinear = check_flag("sublinear", self.sublinear)
+        if self.weighting != "tfidf" and self.sublinear:
+            return reweigh(counts, lambda stored: 1.0 + np.log(stored.data))
         if self.weighting != "tfidf":
-            return _damped(counts) if sublinear else counts
+            return counts
         idf = self.idf_
         if idf is None:
             expected = "the same weighting as at fit, which was not 'tfidf'"
             raise InvalidArgumentError("weighting", expected, repr(self.weighting))
-        return reweigh(counts, lambda stored: tfidf_weights(stored, idf, sublinear, "l2"))
+        return reweigh(counts, lambda stored: tfidf_weights(stored, idf, self.sublinear, "l2"))
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags: the input is documents, not rows of numbers."""
@@ -413,21 +390,6 @@ def _fresh(counts: Any) -> Csr:
     return canonical_csr(
         sparse.csr_array((counts.data, counts.indices, counts.indptr), shape=counts.shape)
     )
-
-
-def _damped(counts: Csr) -> Features:
-    """Return 1 + ln of counts, which are at least 1 where they are stored."""
-    return reweigh(counts, lambda stored: 1.0 + np.log(stored.data))
-
-
-def _most_frequent(counts: Csr, limit: int | None) -> NDArray[np.intp]:
-    """Return the columns with the largest sums, in increasing order."""
-    totals = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
-    return np.sort(np.argsort(-totals, kind="stable")[:limit])
-
-
-def _check_max_features(value: object) -> int | None:
-    return None if value is None else check_integer("max_features", value, low=1)
 
 
 def _check_ngram_range(value: object) -> tuple[int, int]:

@@ -7,12 +7,12 @@ import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from vicinal._core.arrays import Csr, Features, Float, Int
+from vicinal._core.arrays import Csr, Features, Float
 from vicinal._core.checks import all_or_nothing, check_flag, check_option, check_real
-from vicinal._core.state import State, damage_if_refused, read_array, read_plain, read_value
+from vicinal._core.state import State, read_array, read_plain
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.preprocess._base import (
-    FittedTransformer,
+    ColumnwiseTransformer,
     check_not_negative,
     check_outcome,
     reweigh,
@@ -23,7 +23,7 @@ from vicinal.preprocess._base import (
 )
 
 
-class TfIdf(FittedTransformer):
+class TfIdf(ColumnwiseTransformer):
     r"""Multiply counts by the inverse document frequency of their feature.
 
     .. math:: x'_j = \mathrm{tf}(x_j) \cdot \mathrm{idf}_j, \qquad
@@ -69,47 +69,31 @@ class TfIdf(FittedTransformer):
     @all_or_nothing
     def fit(self, X: object, y: object = None) -> Self:
         """Learn how many rows have each feature."""
-        smooth, _, _ = self._parameters()
-        self.idf_ = inverse_frequency(self._read_counts(X, reset=True), smooth)
+        self._parameters()
+        self.idf_ = inverse_frequency(self._read_counts(X, reset=True), self.smooth)
         return self
 
     def transform(self, X: object) -> Features:
         """Return the weighted rows; sparse if `X` is sparse."""
         check_is_fitted(self)
-        _, sublinear, norm = self._parameters()
-        rows = self._read_counts(X, reset=False)
-        return reweigh(rows, lambda stored: tfidf_weights(stored, self.idf_, sublinear, norm))
+        self._parameters()
+        rows, how = self._read_counts(X, reset=False), (self.sublinear, self.norm)
+        return reweigh(rows, lambda stored: tfidf_weights(stored, self.idf_, *how))
 
-    def get_state(self) -> dict[str, State]:
-        """Return the parameters, the columns, the idf."""
-        check_is_fitted(self)
-        smooth, sublinear, norm = self._parameters()
+    def _parameters(self) -> dict[str, State]:
+        if self.norm is not None and (not isinstance(self.norm, str) or self.norm != "l2"):
+            raise InvalidArgumentError("norm", "'l2' or None", repr(self.norm))
         return {
-            "smooth": smooth,
-            "sublinear": sublinear,
-            "norm": norm,
-            **self._columns_state(),
-            "idf": self.idf_,
+            "smooth": check_flag("smooth", self.smooth),
+            "sublinear": check_flag("sublinear", self.sublinear),
+            "norm": self.norm,
         }
 
-    @classmethod
-    def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build from :meth:`get_state`, checked."""
-        self = cls(
-            smooth=read_plain(state, "smooth", bool),
-            sublinear=read_plain(state, "sublinear", bool),
-            norm=_read_norm(state),
-        )
-        self.idf_ = read_idf(state, self._restore_columns(state))
-        return self
+    def _learned(self) -> dict[str, State]:
+        return {"idf": self.idf_}
 
-    def _parameters(self) -> tuple[bool, bool, str | None]:
-        """Return the parameters, checked."""
-        return (
-            check_flag("smooth", self.smooth),
-            check_flag("sublinear", self.sublinear),
-            _check_norm(self.norm),
-        )
+    def _restore(self, state: Mapping[str, State]) -> None:
+        self.idf_ = read_idf(state, self._restore_columns(state))
 
     def _read_counts(self, X: object, *, reset: bool) -> Features:
         """Return the rows; raise if a logarithm is needed and values are negative."""
@@ -150,25 +134,10 @@ def read_idf(state: Mapping[str, State], n_features: int) -> Float:
     return idf
 
 
-def _check_norm(value: object) -> str | None:
-    """Return `value`, None or "l2"."""
-    if value is None:
-        return None
-    if not isinstance(value, str) or value != "l2":
-        raise InvalidArgumentError("norm", "'l2' or None", repr(value))
-    return value
-
-
-def _read_norm(state: Mapping[str, State]) -> str | None:
-    """Return the norm in a state, checked."""
-    with damage_if_refused():
-        return _check_norm(read_value(state, "norm"))
-
-
 SIDES = ("document", "both", "pipeline")
 
 
-class BM25(FittedTransformer):
+class BM25(ColumnwiseTransformer):
     r"""Weights whose dot product with a query is the Okapi BM25 score of the document.
 
     .. math:: \mathrm{score}(q, d) = \sum_j q_j \cdot \mathrm{idf}_j \cdot s(d)_j, \qquad
@@ -237,57 +206,36 @@ class BM25(FittedTransformer):
     @all_or_nothing
     def fit_transform(self, X: object, y: object = None, **fit_params: object) -> Features:
         """Fit, and return the rows weighted as documents."""
-        _, _, side = self._parameters()
+        self._parameters()
         rows = self._read_counts(X, reset=True)
         self._learn(rows)
-        return self._documents(rows, self._share_of_idf(side))
+        return self._documents(rows)
 
     def transform(self, X: object) -> Features:
         """Return the weighted rows (queries if `side` is "pipeline"); sparse if `X` is sparse."""
         check_is_fitted(self)
-        _, _, side = self._parameters()
+        self._parameters()
         rows = self._read_counts(X, reset=False)
-        idf = self._share_of_idf(side)
-        if side == "pipeline":
-            return reweigh(rows, lambda stored: stored.data * idf[stored.indices])
-        return self._documents(rows, idf)
+        if self.side != "pipeline":
+            return self._documents(rows)
+        roots = np.sqrt(self.idf_)
+        return reweigh(rows, lambda stored: stored.data * roots[stored.indices])
 
-    def get_state(self) -> dict[str, State]:
-        """Return the parameters, the columns, the idf and the mean length."""
-        check_is_fitted(self)
-        k1, b, side = self._parameters()
+    def _parameters(self) -> dict[str, State]:
         return {
-            "k1": k1,
-            "b": b,
-            "side": side,
-            **self._columns_state(),
-            "idf": self.idf_,
-            "average_length": self.average_length_,
+            "k1": check_real("k1", self.k1, low=0.0),
+            "b": check_real("b", self.b, low=0.0, high=1.0),
+            "side": check_option("side", self.side, SIDES),
         }
 
-    @classmethod
-    def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build from :meth:`get_state`, checked."""
-        self = cls(
-            k1=read_plain(state, "k1", float),
-            b=read_plain(state, "b", float),
-            side=read_plain(state, "side", str),
-        )
-        with damage_if_refused():
-            self._parameters()
+    def _learned(self) -> dict[str, State]:
+        return {"idf": self.idf_, "average_length": self.average_length_}
+
+    def _restore(self, state: Mapping[str, State]) -> None:
         self.idf_ = read_idf(state, self._restore_columns(state))
         self.average_length_ = read_plain(state, "average_length", float)
         if not 0 <= self.average_length_ < np.inf:
             raise ModelFormatError("average_length: expected a finite number of at least 0")
-        return self
-
-    def _parameters(self) -> tuple[float, float, str]:
-        """Return the parameters, checked."""
-        return (
-            check_real("k1", self.k1, low=0.0),
-            check_real("b", self.b, low=0.0, high=1.0),
-            check_option("side", self.side, SIDES),
-        )
 
     def _read_counts(self, X: object, *, reset: bool) -> Features:
         """Return the rows; raise if counts are negative."""
@@ -300,18 +248,14 @@ class BM25(FittedTransformer):
         with np.errstate(over="ignore"):
             average = rows.sum(dtype=np.float64) / rows.shape[0]
         check_outcome(average)
-        self.idf_ = _inverse_frequency(rows_with(rows), rows.shape[0])
+        having = rows_with(rows)
+        self.idf_ = np.log1p((rows.shape[0] - having + 0.5) / (having + 0.5))
         self.average_length_ = float(average)
 
-    def _share_of_idf(self, side: str) -> Float:
-        """Return the factor of the idf in the weights of a row: all of it, or its square root."""
-        share: Float = self.idf_ if side == "document" else np.sqrt(self.idf_)
-        return share
-
-    def _documents(self, rows: Features, idf: Float) -> Features:
-        """Return the saturated counts of the rows, multiplied by `idf`."""
-        k1, b, _ = self._parameters()
-        average = self.average_length_
+    def _documents(self, rows: Features) -> Features:
+        """Return the saturated counts of the rows, multiplied by the idf or by its square root."""
+        idf: Float = self.idf_ if self.side == "document" else np.sqrt(self.idf_)
+        k1, b, average = float(self.k1), float(self.b), self.average_length_
         return reweigh(
             rows, lambda stored: _saturated(stored, k1, b, average) * idf[stored.indices]
         )
@@ -321,12 +265,6 @@ class BM25(FittedTransformer):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
-
-
-def _inverse_frequency(having: Int, n_rows: int) -> Float:
-    """Return idf from the number of rows that have each word."""
-    idf: Float = np.log1p((n_rows - having + 0.5) / (having + 0.5))
-    return idf
 
 
 def _saturated(rows: Csr, k1: float, b: float, average_length: float) -> Float:

@@ -6,8 +6,7 @@ follows in a ``Pipeline``. ``MDDM``, ``OPLS`` and ``LabelCCA`` solve an eigenpro
 searches for the projection that minimises the error of ML-kNN.
 
 No features × features matrix is built if there are many features. Names are imported on first
-access, so that the search itself (``_descent``, which needs only NumPy) can be used with
-:mod:`vicinal.gpu` alone. May be imported by the command line only.
+access. May be imported by the command line only.
 """
 
 from importlib import import_module

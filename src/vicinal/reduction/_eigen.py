@@ -6,16 +6,14 @@ positive definite C (L × L), the directions w that solve
 .. math:: A^\top T \, C^{-1} T^\top A \, w = \lambda B w, \qquad W^\top B W = I
 
 are at most as many as the labels. The problem is therefore solved in L instead of m dimensions.
-With R the ridge regression of :mod:`vicinal.reduction._eigen`,
+With the ridge regression :math:`R(T) = (A^\top A + \gamma I)^{-1} A^\top T`,
 
 .. math::
 
     N v = \lambda C v, \quad N = T^\top A \, R(T), \quad v^\top C v = 1
     \quad\Longrightarrow\quad w = R(Tv) / \sqrt\lambda
 
-.. math:: R(T) = (A^\top A + \gamma I)^{-1} A^\top T
-
-There are three ways to compute it: with the d × d matrix if there are few columns; as :math:`R(T) =
+There are three ways to compute R: with the d × d matrix if there are few columns; as :math:`R(T) =
 A^\top (A A^\top + \gamma I)^{-1} T` if there are few rows; otherwise with LSMR, one vector at a
 time, which only needs products with A.
 """

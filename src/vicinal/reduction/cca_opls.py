@@ -1,18 +1,14 @@
-r"""Canonical correlation analysis between features and labels.
+r"""Canonical correlation analysis and partial least squares between features and labels.
 
 With X and Y centred, the directions w of the features whose projection correlates most with some
-combination of the labels solve
+combination of the labels (CCA) [1]_ solve
 
 .. math::
 
     X^\top Y (Y^\top Y + \gamma_y I)^{-1} Y^\top X \, w = \rho^2 (X^\top X + \gamma_x I) \, w,
     \qquad W^\top (X^\top X + \gamma_x I) W = I
 
-References
-----------
-L. Sun, S. Ji, J. Ye, "Canonical correlation analysis for multilabel classification: a least-squares
-formulation, extensions, and analysis", IEEE Transactions on Pattern Analysis and Machine
-Intelligence 33 (2011).
+Orthonormalised partial least squares (OPLS) [2]_ solves
 
 .. math::
 
@@ -24,15 +20,18 @@ labels by least squares.
 
 References
 ----------
-J. Arenas-García, K. B. Petersen, L. K. Hansen, "Sparse kernel orthonormalized PLS for feature
-extraction in large data sets", NIPS 19 (2006).
+.. [1] L. Sun, S. Ji, J. Ye, "Canonical correlation analysis for multilabel classification: a
+   least-squares formulation, extensions, and analysis", IEEE Transactions on Pattern Analysis and
+   Machine Intelligence 33 (2011).
+.. [2] J. Arenas-García, K. B. Petersen, L. K. Hansen, "Sparse kernel orthonormalized PLS for
+   feature extraction in large data sets", NIPS 19 (2006).
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Self
 
 import numpy as np
 
-from vicinal._core.arrays import Float
 from vicinal._core.checks import all_or_nothing, check_flag
 from vicinal._core.threads import on_one_blas_thread
 from vicinal.persistence import register
@@ -46,6 +45,7 @@ from vicinal.reduction._eigen import (
 from vicinal.reduction._projection import CentredRows, LinearProjection, as_numbers
 
 
+@dataclass(eq=False, repr=False)
 class LabelCCA(LinearProjection):
     """Project onto the directions that correlate most with the labels.
 
@@ -81,12 +81,11 @@ class LabelCCA(LinearProjection):
     array([-0.5, -0.5,  0.5,  0.5])
     """
 
-    correlations_: Float
     _learned = ("correlations_",)
 
-    def __init__(self, n_components: int | None = None, *, regularization: float = 1e-3) -> None:
-        self.n_components = n_components
-        self.regularization = regularization
+    n_components: int | None = None
+    _: KW_ONLY
+    regularization: float = 1e-3
 
     @all_or_nothing
     @on_one_blas_thread
@@ -112,6 +111,7 @@ class LabelCCA(LinearProjection):
 register("reduction.LabelCCA", LabelCCA)
 
 
+@dataclass(eq=False, repr=False)
 class OPLS(LinearProjection):
     """Project onto the columns from which least squares predicts the labels best.
 
@@ -148,19 +148,12 @@ class OPLS(LinearProjection):
     array([-0.5, -0.5,  0.5,  0.5])
     """
 
-    strengths_: Float
     _learned = ("strengths_",)
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        regularization: float = 1e-3,
-        center: bool = True,
-    ) -> None:
-        self.n_components = n_components
-        self.regularization = regularization
-        self.center = center
+    n_components: int | None = None
+    _: KW_ONLY
+    regularization: float = 1e-3
+    center: bool = True
 
     @all_or_nothing
     @on_one_blas_thread

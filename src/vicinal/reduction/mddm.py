@@ -14,6 +14,7 @@ Y. Zhang, Z.-H. Zhou, "Multilabel dimensionality reduction via dependence maximi
 Transactions on Knowledge Discovery from Data 4 (2010).
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Self, cast
 
 import numpy as np
@@ -40,6 +41,7 @@ DENSE_CELLS = 2**23
 """Maximum number of cells of an m × L matrix: 64 MiB of float64."""
 
 
+@dataclass(eq=False, repr=False)
 class MDDM(LinearProjection):
     """Project onto the directions that depend most on the labels.
 
@@ -79,19 +81,12 @@ class MDDM(LinearProjection):
     array([-1., -1.,  1.,  1.])
     """
 
-    strengths_: Float
     _learned = ("strengths_",)
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        constraint: str = "orthonormal",
-        *,
-        regularization: float = 1e-3,
-    ) -> None:
-        self.n_components = n_components
-        self.constraint = constraint
-        self.regularization = regularization
+    n_components: int | None = None
+    constraint: str = "orthonormal"
+    _: KW_ONLY
+    regularization: float = 1e-3
 
     @all_or_nothing
     @on_one_blas_thread

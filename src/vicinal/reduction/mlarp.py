@@ -17,7 +17,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -336,6 +336,7 @@ def _dependent(X: Features, Y: Csr, r: int) -> Float:
             return none
 
 
+@dataclass(eq=False, repr=False)
 class MLARP(LinearProjection):
     """Search for the projection that minimises the error of ML-kNN.
 
@@ -412,45 +413,25 @@ class MLARP(LinearProjection):
     True
     """
 
-    history_: Float
     _learned = ("history_",)
 
-    def __init__(
-        self,
-        n_components: int = 64,
-        n_neighbors: int = 5,
-        smoothing: float = 0.0,
-        max_iter: int | None = 500,
-        max_seconds: float | None = None,
-        random_state: object = None,
-        backend: str = "numpy",
-        *,
-        objective: str = "hamming-loss",
-        sigma: float = 1.0,
-        learned_step: bool = False,
-        init: str = "noise",
-        restarts: int = 0,
-        patience: int = 100,
-        sample: float | None = None,
-        n_jobs: int | None = None,
-        device: str | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.smoothing = smoothing
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.backend = backend
-        self.objective = objective
-        self.sigma = sigma
-        self.learned_step = learned_step
-        self.init = init
-        self.restarts = restarts
-        self.patience = patience
-        self.sample = sample
-        self.n_jobs = n_jobs
-        self.device = device
+    n_components: int = 64
+    n_neighbors: int = 5
+    smoothing: float = 0.0
+    max_iter: int | None = 500
+    max_seconds: float | None = None
+    random_state: object = None
+    backend: str = "numpy"
+    _: KW_ONLY
+    objective: str = "hamming-loss"
+    sigma: float = 1.0
+    learned_step: bool = False
+    init: str = "noise"
+    restarts: int = 0
+    patience: int = 100
+    sample: float | None = None
+    n_jobs: int | None = None
+    device: str | None = None
 
     @all_or_nothing
     def fit(self, X: object, Y: object) -> Self:

@@ -41,13 +41,15 @@ def plot_curves(
         raise InvalidArgumentError("methods", "at least one method", "none")
     figure = Figure(figsize=(13.0, 4.4), layout="constrained")
     first, second, third = figure.subplots(1, 3)
-    for name, (Y_true, scores) in methods.items():
+    for number, (name, (Y_true, scores)) in enumerate(methods.items()):
+        style = name, f"C{number}"
         precision, recall, false_rate = pooled_curve(Y_true, scores)
-        _step(first, recall, precision, name)
-        _step(second, np.append(0.0, false_rate), np.append(0.0, recall), name)
-        predicted, true, _ = reliability(Y_true, scores)
-        if not np.isnan(predicted).all():
-            third.plot(predicted, true, marker="o", markersize=4, label=name)
+        _draw_some(first, recall, precision, style)
+        _draw_some(second, np.append(0.0, false_rate), np.append(0.0, recall), style)
+        predicted, true, cells = reliability(Y_true, scores)
+        third.plot(
+            predicted[cells > 0], true[cells > 0], "o-", markersize=4, label=name, color=style[1]
+        )
     for axes in (second, third):
         axes.plot([0, 1], [0, 1], color=QUIET, linewidth=0.8, linestyle="--")
     for axes, (x, y) in zip((first, second, third), AXES, strict=True):
@@ -66,7 +68,7 @@ AXES = (
 )
 
 
-def _step(axes: "Axes", x: Float, y: Float, name: str) -> None:
+def _draw_some(axes: "Axes", x: Float, y: Float, style: tuple[str, str]) -> None:
     """Draw a curve with a limited number of points."""
     some = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_POINTS)).astype(np.int64))
-    axes.plot(x[some], y[some], label=name)
+    axes.plot(x[some], y[some], label=style[0], color=style[1])

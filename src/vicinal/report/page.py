@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 from xml.etree import ElementTree as ET
 
-from vicinal._core.html import Html, element, together
+from vicinal._core.html import Html, contents, document, element, together
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -139,20 +139,18 @@ class Page:
             section.render_as(name, ids, 2)
             for name, section in zip(names, self.sections, strict=True)
         ]
-        document = element(
-            "html",
-            self._head(),
-            element(
-                "body",
-                element("header", element("h1", self.title), lead),
-                self._contents(names),
-                element("main", *body),
-                element("footer", self.footer) if self.footer else None,
-                element("script", Html(_text("page.js"))),
+        return document(
+            self.title,
+            _text("page.css"),
+            POLICY,
+            element("header", element("h1", self.title), lead),
+            contents(
+                dict(zip(names, (each.title for each in self.sections), strict=True)), "Contents"
             ),
-            lang="en",
+            element("main", *body),
+            element("footer", self.footer) if self.footer else None,
+            element("script", Html(_text("page.js"))),
         )
-        return f"<!doctype html>\n{document}\n"
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the page and return its path."""
@@ -160,28 +158,6 @@ class Page:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(self.html(), encoding="utf-8", newline="\n")
         return target
-
-    def _head(self) -> Html:
-        """Return the head: title, policy, style."""
-        return element(
-            "head",
-            element("meta", charset="utf-8"),
-            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            element("meta", http_equiv="Content-Security-Policy", content=POLICY),
-            element("meta", name="color-scheme", content="light dark"),
-            element("title", self.title),
-            element("style", Html(_text("page.css"))),
-        )
-
-    def _contents(self, names: Sequence[str]) -> Html | None:
-        """Return the table of contents if there is more than one section."""
-        if len(names) < 2:
-            return None
-        links = (
-            element("li", element("a", section.title, href=f"#{name}"))
-            for name, section in zip(names, self.sections, strict=True)
-        )
-        return element("nav", element("ul", *links), aria_label="Contents")
 
 
 def _text(name: str) -> str:

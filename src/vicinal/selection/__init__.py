@@ -2,13 +2,13 @@
 
 Input: rows and labels. Output: training and test rows; the best setting of each method for every
 metric, the full table of results, and an estimator fitted with the best setting. Imports
-``estimators`` and earlier layers; may be imported by ``comparison`` and the command line.
+``methods`` and earlier layers; may be imported by ``comparison`` and the command line.
 
 ::
 
-    tuning ─▶ explore ─▶ runner ─▶ measure, lcif      settings × folds × metrics, stored as computed
-       │         └ grid      └ folds                  one search for every fold, or one per fold
-       └ table
+    tuning ─▶ runner ─▶ measure, lcif_grid      settings × folds × metrics, stored as computed
+       │ └ grid  └ folds                        one search for every fold, or one per fold
+       └ tuning_table
 """
 
 from vicinal.selection.stratification import IterativeStratification

@@ -1,19 +1,11 @@
 """The full grid of LCIF on one fold: every k_ins, k_feat and λ, each with its own threshold.
 
-The scores of both parts are computed once per k. The compiled core mixes them, fits the thresholds
-and counts correct predictions without storing them. Results are bit-identical to fitting and
-evaluating :class:`vicinal.methods.LCIF` for every setting.
-
-If the rule is a cardinality threshold and every row gets a label, the metrics of predicted label
-sets come from the compiled grid (:mod:`vicinal.selection.lcif_grid`). This is the plain Python
-version, for ranking metrics and all other rules.
-
-Metrics of predicted label sets come from the compiled grid if the rule is a cardinality threshold
-and every row gets a label, which is the method's default. Ranking metrics and all other rules are
-computed as for other methods.
-
-The values are bit-identical to those of :func:`vicinal.metrics.evaluate`: the same functions are
-called on counts obtained without building the predictions.
+The scores of both parts are computed once per k. If the rule is a cardinality threshold and every
+row gets a label, which is the default, the compiled core mixes them, fits the thresholds and counts
+correct predictions without storing them. Ranking metrics and all other rules are computed as for
+other methods. Either way, the values are bit-identical to fitting and evaluating
+:class:`vicinal.methods.LCIF` for every setting: the functions of :func:`vicinal.metrics.evaluate`
+are called on the counts.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -9,8 +9,9 @@ import threadpoolctl
 from scipy import sparse
 
 from vicinal import errors
-from vicinal._core.arrays import is_stored, row_ids, stack_rows
+from vicinal._core.arrays import is_stored, row_ids
 from vicinal._core.checks import check_flag, check_integer, check_option, check_real
+from vicinal._core.csr import stacked
 from vicinal._core.threads import MOST_THREADS, thread_count
 from vicinal._core.validation import canonical_csr, check_features, csr_parts
 from vicinal.errors import DataFormatError, InvalidArgumentError
@@ -175,5 +176,5 @@ def test_stored_entries() -> None:
 
 def test_stacked_rows_and_canonical_form() -> None:
     eye = sparse.csr_array(np.eye(2))
-    assert stack_rows([eye, eye]).toarray().tolist() == np.vstack([np.eye(2)] * 2).tolist()
+    assert stacked([eye, eye]).toarray().tolist() == np.vstack([np.eye(2)] * 2).tolist()
     assert canonical_csr(sparse.csc_array(np.eye(3))).format == "csr"

@@ -154,6 +154,13 @@ def test_a_port_that_is_in_use_is_refused_before_the_model_is_loaded(run, tmp_pa
     assert "in use" in err
 
 
+def test_a_model_that_is_missing_leaves_no_database(run, served, tmp_path):
+    code, _, err = run("serve", tmp_path / "none")
+    assert code == 2
+    assert "expected a model file, found none" in " ".join(err.split())
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_port_0_takes_one_free_port_for_every_address():
     with server.bound_sockets("localhost", 0) as sockets:
         ports = {each.getsockname()[1] for each in sockets}

@@ -2,6 +2,7 @@
 
 from vicinal.cli.compare import parse_folds, parse_numbers, tuned_candidates
 from vicinal.cli.data_source import shown_name
+from vicinal.cli.measure_results import _file_name
 from vicinal.cli.options import TableChoice, reads_tables
 from vicinal.cli.output import visible_json
 from vicinal.cli.predict import in_order
@@ -97,3 +98,7 @@ def test_method_words():
 
 def test_neighbor_settings():
     assert neighbor_settings("mlknn", 5) == {"n_neighbors": 5}
+
+
+def test_file_name():
+    assert _file_name('a b/m:C "1"?') == "a-b-m-C-1-"

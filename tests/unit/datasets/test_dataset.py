@@ -121,7 +121,7 @@ def test_split():
         ({"train": [2, 0]}, "train: expected ascending"),
         ({"train": [0, 0]}, "train: expected ascending"),
         ({"train": [0, 1]}, "test: expected rows that are not in train, got row 1"),
-        ({"train": [0.0]}, "train: expected a list of row ids"),
+        ({"train": [0.0]}, "train: expected a one-dimensional array of row ids"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(changes, message):

@@ -1,6 +1,7 @@
 import bz2
 import errno
 import gzip
+import io
 import lzma
 import os
 
@@ -172,14 +173,16 @@ def test_bare_name():
     assert bare_name("b.npz") == "b.npz"
 
 
-def test_a_disk_that_fails_is_no_damaged_archive(tmp_path, monkeypatch):
-    path = tmp_path / "rows.txt"
-    path.write_bytes(CONTENT)
+@pytest.mark.parametrize("name", ["rows.txt", "rows.txt.gz"])
+def test_a_disk_that_fails_is_no_damaged_archive(tmp_path, monkeypatch, name):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(CONTENT) if name.endswith(".gz") else CONTENT)
 
-    def fails(*_):
-        raise OSError(errno.EIO, "Input/output error")
+    class Failing(io.BytesIO):
+        def read(self, *_):
+            raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(files, "_read_limited", fails)
+    monkeypatch.setattr(files, "_unpacker", lambda *_: Failing())
     with pytest.raises(OSError, match="Input/output error"):
         open_data(path)
 

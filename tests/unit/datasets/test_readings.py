@@ -124,7 +124,7 @@ def test_blocks_of_json_that_starts_blank_or_with_a_mark(tmp_path):
     for content in (" " * 2**20 + f"\n{line}\n", f"\ufeff{line}\n{line}", f'{{"rows": [{line}]}}'):
         path.write_text(content, encoding="utf-8")
         (block,) = text_chunks(path)
-        assert set(block.texts) == {"a"}
+        assert set(block.X) == {"a"}
 
 
 def test_blocks_of_parquet(tmp_path, monkeypatch):

@@ -89,7 +89,7 @@ def test_text_chunks(tmp_path, ending, chunk_rows):
     write_table(path)
     chunks = list(text_chunks(path, chunk_rows=chunk_rows))
     assert len(chunks) == -(-len(RECORDS) // chunk_rows)
-    pairs = [pair for chunk in chunks for pair in zip(chunk.texts, chunk.labels, strict=True)]
+    pairs = [pair for chunk in chunks for pair in zip(chunk.X, chunk.labels, strict=True)]
     assert pairs == RECORDS
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from vicinal.report.comparison_details import _family_name, k_curves, metric_title
-from vicinal.report.curves import pooled_curve
+from vicinal.report.curves import plot_curves, pooled_curve
 from vicinal.report.paper import parse_names, tidy_rows
 from vicinal.report.reported import OwnCell, ReportedCell, is_near, reported_section, same_name
 from vicinal.report.sortable_table import _signed
@@ -88,3 +88,19 @@ def test_is_near():
 
 def test_signed():
     assert (_signed("-0.25"), _signed("-0.00"), _signed("+0.00")) == ("−0.25", "0.00", "0.00")
+
+
+def test_a_method_has_one_colour_in_all_curves(monkeypatch):
+    Y, probabilities = np.array([[1, 0], [0, 1]]), np.array([[0.9, 0.1], [0.5, 0.6]])
+    drawn = []
+    save = "matplotlib.figure.Figure.savefig"
+    monkeypatch.setattr(save, lambda figure, *_, **__: drawn.append(figure))
+    methods = {"no probabilities": (Y, 10 * probabilities), "calibrated": (Y, probabilities)}
+    plot_curves(methods, "x")
+    curves, roc, reliability = (axes.lines for axes in drawn[0].axes)
+    colours = {line.get_label(): line.get_color() for line in curves}
+    assert len(set(colours.values())) == 2
+    for line in [*roc, *reliability]:
+        assert line.get_label() not in colours or line.get_color() == colours[line.get_label()]
+    (joined,) = (line for line in reliability if line.get_label() == "calibrated")
+    np.testing.assert_allclose(joined.get_xdata(), [0.1, 0.5, 0.6, 0.9])  # bins without cells: none

@@ -94,6 +94,9 @@ class CountIndex {
   };
 
   const Blocks& blocks() const { return blocks_; }
+  std::int64_t first_block(Metric, double norm) const {
+    return nearest_block(*order_, blocks_, norm);
+  }
   std::size_t bytes() const {
     return postings_.bytes() + bitmaps_.owned_bytes() + lengths_.owned_bytes();
   }

@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <span>
@@ -106,69 +107,39 @@ class RankOneFit {
   std::vector<double> factors_;
 };
 
-// How well cells of a number of bits would represent the frequent features of some rows.
+// How well products of two factors would represent the frequent features of some rows.
 class CellSample {
  public:
   template <class Value>
   CellSample(const CsrView<Value>& rows, std::span<const std::int32_t> ids,
              std::span<const double> norms, const FeatureTable& features,
-             std::span<const std::uint8_t> is_frequent)
-      : peaks_(is_frequent.size(), 0.0) {
+             std::span<const std::uint8_t> is_frequent) {
     const RankOneFit fit(rows, ids, norms, features, is_frequent);
     const auto step = std::max<std::size_t>(ids.size() / 1024, 1);
+    double norm = 0.0, missed = 0.0, n_rows = 0.0;
     for (std::size_t i = 0; i < ids.size(); i += step) {
       const auto row = row_of(rows, ids[i]);
       const double scale = fit.scale_of(row, norms[ids[i]], features, is_frequent);
+      double square = 0.0, difference = 0.0;
       for (std::size_t e = 0; e < row.size(); ++e) {
         const std::int64_t slot = features.find(row.columns[e]);
         if (!is_frequent[slot]) continue;
         const double value = std::abs(row.values[e] / norms[ids[i]]);
-        entries_.push_back({n_rows_, slot, value, scale, scale * fit.factor(slot)});
-        peaks_[slot] = std::max(peaks_[slot], value / scale);
+        const double gap = value - scale * fit.factor(slot);
+        square += value * value;
+        difference += gap * gap;
       }
-      ++n_rows_;
+      norm += std::sqrt(square);
+      missed += std::sqrt(difference);
+      n_rows += 1.0;
     }
+    if (n_rows == 0.0) return;
+    column_norm = norm / n_rows;
+    error = missed / n_rows * column_norm;
   }
 
-  // The mean norm of a row in frequent features.
-  double column_norm() const {
-    double total = 0.0;
-    for (const double square : by_row([](const Entry& entry) { return entry.value; }))
-      total += std::sqrt(square);
-    return n_rows_ == 0 ? 0.0 : total / static_cast<double>(n_rows_);
-  }
-
-  // The mean norm of what n_levels bits miss, times that: an estimate of |q_C| D_i.
-  double error(std::int64_t n_levels) const {
-    const auto last = static_cast<double>((std::int64_t{1} << n_levels) - 1);
-    const auto missed = by_row([&](const Entry& entry) {
-      if (n_levels == 1) return entry.value - entry.fitted;
-      const double unit = entry.scale * peaks_[entry.slot] / last;
-      return entry.value - std::max(1.0, std::rint(entry.value / unit)) * unit;
-    });
-    double total = 0.0;
-    for (const double square : missed) total += std::sqrt(square);
-    return n_rows_ == 0 ? 0.0 : total / static_cast<double>(n_rows_) * column_norm();
-  }
-
- private:
-  struct Entry {
-    std::size_t row;
-    std::int64_t slot;
-    double value, scale, fitted;
-  };
-
-  // Sums of squares by row.
-  template <class Difference>
-  std::vector<double> by_row(const Difference& difference) const {
-    std::vector<double> sums(n_rows_, 0.0);
-    for (const Entry& entry : entries_) sums[entry.row] += difference(entry) * difference(entry);
-    return sums;
-  }
-
-  std::size_t n_rows_ = 0;
-  std::vector<Entry> entries_;
-  std::vector<double> peaks_;
+  double column_norm = 0.0;  // the mean norm of a row in frequent features
+  double error = 0.0;        // of cells that are 1 or 0, times that: an estimate of |q_C| D_i
 };
 
 class ImpactIndex {
@@ -187,7 +158,8 @@ class ImpactIndex {
     postings_.features = FeatureTable(distinct(rows.indices, rows.n_columns), rows.n_columns);
     choose_shapes(rows, block_rows, fewest_for_columns);
     if (metric == Metric::cosine && postings_.n_columns > 0) order_by_columns(rows);
-    bitmaps_.resize(groups_.size() * n_bitmaps() * bitmap_bytes);
+    (has_bytes_ ? columns_.resize(groups_.size() * postings_.n_columns * Blocks::group)
+                : bitmaps_.resize(groups_.size() * postings_.n_columns * bitmap_bytes));
     fill(rows);
   }
 
@@ -196,22 +168,24 @@ class ImpactIndex {
     struct Term {
       const Postings::Place* place;
       std::int16_t weight;
+      std::int64_t end = 0;  // of the entries of a rare list in the next block
     };
+    std::int64_t next_block = -1;  // for which `end` holds
     bool usable;
     ImpactScale scale;
     double column_norm = 0.0;   // |q_C|
-    double column_unit = 0.0;   // 1 / W
+    double column_unit = 0.0;   // of sums: 1 / W, or that of rounded products of bytes
+    double cell_unit = 0.0;     // 1 / W
+    double pair_error = 0.0;    // of those roundings, in units of sums
     double weight_error = 0.0;  // E
     double rounding = 0.0;      // R
     bool has_negative = false;  // whether any value is
     std::vector<Term> lists = {};
-    PlaneSum plus = {}, minus = {};
-    struct Column {
-      std::int32_t column;
-      std::int32_t weight;
-    };
-    std::vector<Column> columns = {};  // what plus and minus hold, for single rows
-    bool done = false;                 // all rows have been searched
+    std::vector<WeightedColumn> plus = {}, minus = {};
+    std::int16_t share = 0;  // what products of bytes are multiplied by, in units of 2^-15
+    PlaneSum plus_bits = {}, minus_bits = {};  // the same as bitmaps, where columns are
+    bool has_bound = false;                    // from rows that are likely to be near
+    bool done = false;                         // all rows have been searched
     Shortlist shortlist = {};
   };
 
@@ -222,7 +196,7 @@ class ImpactIndex {
     AlignedVector<std::int16_t> plus, minus;
     AlignedVector<float> cosines;  // of a group, or of the window
     std::vector<float> maxima, passing;
-    std::vector<std::int16_t> list_maxima;
+    std::vector<std::int16_t> list_maxima, largest;  // of classes of rows, of groups
     std::vector<std::int32_t> found;
     struct WeightedSpan {
       PostingSpan<std::uint16_t> span;
@@ -241,11 +215,15 @@ class ImpactIndex {
   };
 
   const Blocks& blocks() const { return blocks_; }
+  // With cosines, the last rows have most in columns.
+  std::int64_t first_block(Metric metric, double norm) const {
+    return metric == Metric::cosine ? blocks_.count - 1 : nearest_block(*order_, blocks_, norm);
+  }
   std::size_t bytes() const {
     return postings_.bytes() + bitmaps_.owned_bytes() + peaks_.owned_bytes() +
            factors_.owned_bytes() + ranked_.owned_bytes() + groups_.owned_bytes() +
-           cells_.owned_bytes() + scales_.owned_bytes() + errors_.owned_bytes() +
-           column_norms_.owned_bytes();
+           columns_.owned_bytes() + cells_.owned_bytes() + scales_.owned_bytes() +
+           errors_.owned_bytes() + column_norms_.owned_bytes();
   }
 
   // The index of the same rows as it was stored.
@@ -258,8 +236,8 @@ class ImpactIndex {
                   "whole groups of rows in a block");
     blocks_ = Blocks::of_size(n_rows, block_rows_);
     postings_.check(n_features, blocks_, true);
-    expect_stored(n_levels_ >= 1 && n_levels_ <= most_levels && is_signed_ >= 0 && is_signed_ <= 1,
-                  "bits of a cell");
+    expect_stored(has_bytes_ >= 0 && has_bytes_ <= 1 && is_signed_ >= 0 && is_signed_ <= 1,
+                  "bits or bytes");
     const std::int64_t n_groups = (n_rows + Blocks::group - 1) / Blocks::group;
     expect_stored(std::ssize(groups_) == n_groups, "norms for every group of rows");
     expect_stored(std::ssize(ranked_) == n_rows, "a place for every row");
@@ -270,18 +248,20 @@ class ImpactIndex {
     expect_stored(std::ssize(column_norms_) == n_rows, "a norm for every row");
     expect_stored(std::ssize(peaks_) == postings_.features.size(), "a peak for every feature");
     expect_stored(std::ssize(factors_) == postings_.n_columns, "a factor for every column");
-    expect_stored(std::ssize(bitmaps_) == n_groups * n_bitmaps() * bitmap_bytes,
-                  "bitmaps for every group of rows");
-    expect_stored(
-        cells_.empty() || std::ssize(cells_) == n_groups * Blocks::group * postings_.n_columns,
-        "a cell for every row and column");
+    const std::int64_t n_cells = n_groups * Blocks::group * postings_.n_columns;
+    expect_stored(std::ssize(bitmaps_) == (has_bytes_ ? 0 : n_cells / 8) &&
+                      std::ssize(columns_) == (has_bytes_ ? n_cells : 0),
+                  "columns for every group of rows");
+    expect_stored(cells_.empty() || std::ssize(cells_) == n_cells,
+                  "a cell for every row and column");
+    find_worst();
   }
 
   static void stored(auto& self, auto& archive) {
-    archive(self.block_rows_, self.n_levels_, self.is_signed_, self.groups_, self.ranked_,
+    archive(self.block_rows_, self.has_bytes_, self.is_signed_, self.groups_, self.ranked_,
             self.scales_, self.errors_, self.column_norms_, self.list_error_, self.longest_row_,
             self.has_negative_lists_, self.postings_, self.peaks_, self.factors_, self.bitmaps_,
-            self.cells_);
+            self.columns_, self.cells_, self.longest_cells_);
   }
 
   Plan plan(const QueryState& query) const {
@@ -297,24 +277,26 @@ class ImpactIndex {
       (is_column ? in_columns : in_lists).push_back({slot, query.row.values[i] / query.norm});
     }
     const ImpactScale scale = impact_scale(std::ssize(in_lists), longest_row_, list_error_);
-    Plan plan{scale.usable, scale};
+    Plan plan{.usable = scale.usable, .scale = scale};
     for (const auto& [slot, value] : in_lists) {
       plan.lists.push_back({&postings_.places[slot], list_weight(value, peaks_[slot], scale.unit)});
       plan.has_negative |= value < 0.0;
     }
-    double most = 0.0, total = 0.0, squares = 0.0, errors = 0.0, below = 0.0, above = 0.0;
+    double most = 0.0, total = 0.0, square = 0.0, squares = 0.0;
+    double errors = 0.0, below = 0.0, above = 0.0;
     for (const auto& [slot, value] : in_columns) {
       const double weight = std::abs(value) * factors_[postings_.places[slot].shape];
       most = std::max(most, weight);
       total += weight;
+      square += weight * weight;
       squares += value * value;
       plan.has_negative |= value < 0.0;
     }
     if (most == 0.0) return plan;
-    const std::int64_t cells = std::int64_t{1} << (n_levels_ + is_signed_);
-    const double room =
-        (32767.0 / static_cast<double>(cells) - static_cast<double>(in_columns.size())) / total;
-    const double unit = std::min({largest_weight / most, room, largest_unit});  // W
+    const auto n_columns = static_cast<double>(in_columns.size());
+    const double unit =
+        std::min({(has_bytes_ ? last_byte : largest_weight) / most,
+                  has_bytes_ ? largest_unit : (32767.0 - n_columns) / total, largest_unit});  // W
     if (!(unit > 0.0)) {
       plan.usable = false;
       return plan;
@@ -322,20 +304,28 @@ class ImpactIndex {
     for (const auto& [slot, value] : in_columns) {
       const std::int32_t column = postings_.places[slot].shape;
       const double factor = factors_[column];
-      const auto weight = static_cast<std::uint32_t>(std::lrint(std::abs(value) * factor * unit));
+      const auto weight = static_cast<std::int32_t>(std::lrint(std::abs(value) * factor * unit));
       const double difference = std::abs(value) * factor * unit - weight;
       (value * difference > 0.0 ? below : above) += std::abs(difference);
       errors += (difference / (factor * unit)) * (difference / (factor * unit));
-      add_bitmaps(column, weight, value > 0.0, plan);
+      if (weight > 0) (value > 0.0 ? plan.plus : plan.minus).push_back({column, weight});
     }
-    plan.plus.finish();
-    plan.minus.finish();
+    plan.cell_unit = plan.column_unit = 1.0 / unit;
+    if (has_bytes_) {
+      const double longest = std::sqrt(square) * unit + std::sqrt(n_columns);
+      const double room = 32766.0 - n_columns;
+      plan.share = static_cast<std::int16_t>(
+          std::min(32767.0, std::floor(32768.0 * room / (longest * longest_cells_))));
+      if (plan.share < 1) plan.usable = false;
+      plan.column_unit *= 32768.0 / std::max<double>(plan.share, 1.0);
+      plan.pair_error = static_cast<double>(plan.plus.size() + plan.minus.size() + 2) / 4.0;
+    } else {
+      plan.plus_bits = PlaneSum(plan.plus);
+      plan.minus_bits = PlaneSum(plan.minus);
+    }
     plan.column_norm = std::sqrt(squares) * (1.0 + 1e-9);
     plan.weight_error = std::sqrt(errors) * (1.0 + 1e-9) + 1e-12;
-    plan.column_unit = 1.0 / unit;
-    const double largest_cell = static_cast<double>((std::int64_t{1} << n_levels_) - 1);
-    plan.rounding =
-        is_signed_ ? (below + above) * largest_cell : std::max(below, above) * largest_cell;
+    plan.rounding = (is_signed_ ? below + above : std::max(below, above)) * last_cell();
     return plan;
   }
 
@@ -358,6 +348,7 @@ class ImpactIndex {
   void begin_query(const Collection<Value>& collection, Plan& plan, QueryState& query,
                    Scratch& scratch) const {
     plan.shortlist.reset(query);
+    plan.has_bound = plan.shortlist.bound() != std::numeric_limits<double>::infinity();
     scratch.window = EstimateWindow();  // that of another query's last block
     if (groups_.empty() || plan.lists.empty() || plan.column_norm > most_in_lists_only ||
         !is_never_negative(collection.metric, plan))
@@ -365,30 +356,30 @@ class ImpactIndex {
     scratch.all_sums.resize(groups_.size() * Blocks::group);
     add_all_lists(plan, scratch.all_sums.data());
     bound_by_lists(0, blocks_.n_rows, scratch.all_sums.data(), collection, plan, query, scratch);
-    const double typical = least_in_lists(
-        plan,
-        threshold(collection.metric, plan, query, plan.shortlist.bound(), groups_.size() * 3 / 4),
-        groups_.size() * 3 / 4);
-    if (typical >= 1.0) {
-      scan_groups(0, blocks_.n_rows, scratch.all_sums.data(), collection, plan, query, scratch);
+    const Group& typical = groups_[groups_.size() * 3 / 4];
+    const float least = threshold(collection.metric, plan, query, plan.shortlist.bound(), typical);
+    if (least_in_lists(plan, least, typical) >= 1.0) {
+      scan_groups(0, blocks_.n_rows, scratch.all_sums.data(), collection, plan, query, scratch,
+                  scratch.largest);
       plan.done = true;
     }
     std::fill(scratch.all_sums.begin(), scratch.all_sums.end(), std::int16_t{0});
   }
 
-  // Add the lists; if there is no bound yet, find one from the rows most likely to be near.
+  // Add the lists. In its first block, a query finds a bound from the rows most likely to be near.
   template <class Value>
   void begin_block(std::int64_t block, const Collection<Value>& collection, Plan& plan,
                    QueryState& query, Scratch& scratch) const {
     scratch.window = EstimateWindow();
     if (plan.done) return;
     add_lists(block, plan, scratch, scratch.sums.data());
-    if (plan.shortlist.bound() != std::numeric_limits<double>::infinity()) return;
-    if (is_never_negative(collection.metric, plan))
+    if (plan.has_bound) return;
+    plan.has_bound = true;
+    if (!plan.plus.empty() || !is_never_negative(collection.metric, plan))
+      search_window(block, collection, plan, query, scratch);
+    else
       bound_by_lists(blocks_.begin(block), blocks_.size(block), scratch.sums.data(), collection,
                      plan, query, scratch);
-    if (plan.shortlist.bound() == std::numeric_limits<double>::infinity())
-      search_window(block, collection, plan, query, scratch);
   }
 
   template <class Value>
@@ -407,51 +398,14 @@ class ImpactIndex {
     plan.shortlist.compare(collection, query, *scratch.scattered);
     if (collection.metric == Metric::euclidean) return true;
     if (!query.best.full()) return false;
-    for (std::size_t group = 0; group < groups_.size(); ++group)
-      if (!(least_similarity(collection.metric, plan, query, query.best.worst_key(), group) > 0.0))
-        return false;
-    return true;
+    const auto is_certain = [&](const Group& group) {
+      return least_similarity(collection.metric, plan, query, query.best.worst_key(), group) > 0.0;
+    };
+    return std::all_of(worst_.begin(), worst_.end(), is_certain) ||
+           std::all_of(groups_.begin(), groups_.end(), is_certain);
   }
 
  private:
-  // Shortlist rows of `size` positions from `begin` on, given the sums of their lists.
-  template <class Value>
-  void scan_groups(std::int64_t begin, std::int64_t size, const std::int16_t* sums,
-                   const Collection<Value>& collection, Plan& plan, QueryState& query,
-                   Scratch& scratch) const {
-    scratch.cosines.resize(std::max<std::size_t>(scratch.cosines.size(), Blocks::group));
-    float* const cosines = scratch.cosines.data();
-    for (std::int64_t first = 0; first < size; first += Blocks::group) {
-      if (scratch.window.contains(first)) continue;
-      const std::size_t group = (begin + first) / Blocks::group;
-      const float least = threshold(collection.metric, plan, query, plan.shortlist.bound(), group);
-      const double in_lists = least_in_lists(plan, least, group);
-      if (in_lists >= 1.0) {  // a row without lists cannot be near
-        const std::size_t count =
-            kernels_.reach(sums + first, static_cast<std::int16_t>(std::min(in_lists, 32767.0)),
-                           scratch.found.data());
-        if (count == 0) continue;
-        if (!cells_.empty() && static_cast<std::int64_t>(count) <= few_rows) {
-          cosines_of_rows(group, {scratch.found.data(), count}, sums + first, plan, cosines);
-          list_found(group, cosines, count, least, collection, plan, query, scratch);
-          continue;
-        }
-      }
-      compute(group, sums + first, plan, scratch, cosines);
-      shortlist_rows(group, cosines, least, collection, plan, query, scratch);
-    }
-  }
-
-  // Without what columns can give, a row of the group needs at least this sum.
-  double least_in_lists(const Plan& plan, float least, std::size_t group) const {
-    return (least - most_in_columns(plan, group)) * plan.scale.unit - 1.0;
-  }
-
-  // Whether no feature can make a row less similar, and only directions matter.
-  bool is_never_negative(Metric metric, const Plan& plan) const {
-    return metric == Metric::cosine && !is_signed_ && !has_negative_lists_ && !plan.has_negative;
-  }
-
   // What determines the error of a group's sums.
   struct Group {
     double error = 0.0;                                                // largest D_i
@@ -461,17 +415,65 @@ class ImpactIndex {
     std::int64_t longest_row = 0;
   };
 
-  static constexpr double largest_weight = 63.0;
+  // Shortlist rows of `size` positions from `begin` on, given the sums of their lists, and where
+  // they are known the largest sums of groups.
+  template <class Value>
+  void scan_groups(std::int64_t begin, std::int64_t size, const std::int16_t* sums,
+                   const Collection<Value>& collection, Plan& plan, QueryState& query,
+                   Scratch& scratch, std::span<const std::int16_t> largest = {}) const {
+    scratch.cosines.resize(std::max<std::size_t>(scratch.cosines.size(), Blocks::group));
+    float* const cosines = scratch.cosines.data();
+    double least_of_any = 0.0;
+    for (std::int64_t first = 0; first < size; first += Blocks::group) {
+      if (scratch.window.contains(first)) continue;
+      const std::size_t number = (begin + first) / Blocks::group;
+      const Group& group = groups_[number];
+      if (!largest.empty()) {
+        if (number % together == 0) {
+          const Group& any = worst_[number / together];
+          least_of_any = least_in_lists(
+              plan, threshold(collection.metric, plan, query, plan.shortlist.bound(), any), any);
+        }
+        if (least_of_any >= 1.0 && largest[number] < least_of_any) continue;
+      }
+      const float least = threshold(collection.metric, plan, query, plan.shortlist.bound(), group);
+      const double in_lists = least_in_lists(plan, least, group);
+      if (in_lists >= 1.0) {  // a row without lists cannot be near
+        const std::size_t count =
+            kernels_.reach(sums + first, static_cast<std::int16_t>(std::min(in_lists, 32767.0)),
+                           scratch.found.data());
+        if (count == 0) continue;
+        if (!cells_.empty() && static_cast<std::int64_t>(count) <= few_rows) {
+          cosines_of_rows(number, {scratch.found.data(), count}, sums + first, plan, cosines);
+          list_found(number, cosines, count, least, collection, plan, query, scratch);
+          continue;
+        }
+      }
+      compute(number, sums + first, plan, scratch, cosines);
+      shortlist_rows(number, cosines, least, collection, plan, query, scratch);
+    }
+  }
+
+  // Without what columns can give, a row of the group needs at least this sum.
+  double least_in_lists(const Plan& plan, float least, const Group& group) const {
+    return (least - most_in_columns(plan, group)) * plan.scale.unit - 1.0;
+  }
+
+  // Whether no feature can make a row less similar, and only directions matter.
+  bool is_never_negative(Metric metric, const Plan& plan) const {
+    return metric == Metric::cosine && !is_signed_ && !has_negative_lists_ && !plan.has_negative;
+  }
+
+  static constexpr double largest_weight = 255.0;     // of a bitmap
   static constexpr double largest_unit = 1e30;        // of W, so that 1 / W is not zero in float32
   static constexpr double most_in_lists_only = 0.45;  // |q_C| of queries that lists may decide
-  static constexpr std::int64_t most_levels = 7;
-  static constexpr std::int64_t few_rows = 24;  // cost less one by one than their whole group
+  static constexpr std::size_t together = 8;          // groups that are passed over together
+  static constexpr std::int64_t few_rows = 24;        // cost less one by one than their whole group
   static constexpr std::int64_t block_bytes = 3 << 17;  // of bitmaps: they stay in a core's cache
 
-  std::int64_t n_planes() const { return n_levels_ + is_signed_; }
-  std::int64_t n_bitmaps() const { return postings_.n_columns * n_planes(); }
+  double last_cell() const { return has_bytes_ ? last_byte : 1.0; }
 
-  // Choose which features get a column, and how many bits a cell has.
+  // Choose which features get a column, and what a cell is.
   template <class Value>
   void choose_shapes(const CsrView<Value>& rows, std::int64_t block_rows,
                      std::int64_t fewest_for_columns) {
@@ -491,7 +493,7 @@ class ImpactIndex {
       }
     }
     const std::int64_t sparsest =
-        std::ssize(order_->ranked) < fewest_for_columns ? lists_only : choose_levels(rows, counts);
+        std::ssize(order_->ranked) < fewest_for_columns ? lists_only : choose_cells(rows, counts);
     if (sparsest == lists_only) {
       blocks_ = Blocks(std::ssize(order_->ranked), block_rows);
       block_rows_ = blocks_.rows_per_block;
@@ -500,13 +502,13 @@ class ImpactIndex {
     std::int64_t n_columns = 0;
     for (const std::uint32_t count : counts)
       n_columns += count > 0 && count * sparsest >= std::ssize(order_->ranked);
-    const std::int64_t bytes_per_row = std::max<std::int64_t>(n_columns * n_planes() / 8, 1);
+    const std::int64_t bits = has_bytes_ ? 8 : 1;
+    const std::int64_t bytes_per_row = std::max<std::int64_t>(n_columns * bits / 8, 1);
     blocks_ = Blocks(std::ssize(order_->ranked),
                      std::min({block_rows, std::max(block_bytes / bytes_per_row, least_block),
                                most_block_rows}));
     block_rows_ = blocks_.rows_per_block;
-    const std::int64_t each =
-        std::max<std::int64_t>(std::ssize(groups_) * bitmap_bytes * n_planes(), 1);
+    const std::int64_t each = std::max<std::int64_t>(std::ssize(groups_) * bitmap_bytes * bits, 1);
     postings_.choose_shapes(counts, blocks_, sparsest, 8 * n_entries / each, true);
     factors_.resize(postings_.n_columns);
     if (sparsest == lists_decide)
@@ -538,13 +540,12 @@ class ImpactIndex {
   // are also kept row by row, because few rows of a query need them.
   static constexpr std::int64_t lists_decide = 12;
 
-  // Where a cell needs several bits and queries need most columns, lists are faster than columns.
   static constexpr std::int64_t lists_only = 0;
 
-  // Decide from some rows how many bits a cell needs, and how frequent a feature with a column is:
-  // 1 of how many rows has it.
+  // Decide from some rows what a cell is, and how frequent a feature with a column is: 1 of how
+  // many rows has it.
   template <class Value>
-  std::int64_t choose_levels(const CsrView<Value>& rows, std::span<const std::uint32_t> counts) {
+  std::int64_t choose_cells(const CsrView<Value>& rows, std::span<const std::uint32_t> counts) {
     constexpr std::int64_t usual = 40;
     constexpr double most_error = 0.003;
     std::vector<std::uint8_t> is_frequent(counts.size());
@@ -555,26 +556,35 @@ class ImpactIndex {
       for (std::size_t i = 0; i < row.size(); ++i) is_signed_ |= row.values[i] < Value{0};
     }
     const CellSample sample(rows, order_->ranked, order_->norms, postings_.features, is_frequent);
-    n_levels_ = 1;
-    if (is_signed_ || sample.error(1) > most_error) n_levels_ = 3;
-    while (n_levels_ > 1 && n_levels_ < most_levels && sample.error(n_levels_) > most_error)
-      ++n_levels_;
-    if (sample.column_norm() < 0.4) return lists_decide;
-    if (n_levels_ == 1) return 64;
-    n_levels_ = 1;  // of cells that do not exist
-    is_signed_ = 0;
-    return lists_only;
+    has_bytes_ = is_signed_ || sample.error > most_error;
+    if (sample.column_norm < 0.4) return lists_decide;
+    return has_bytes_ ? 20 : 64;
   }
 
   template <class Value>
   void fill(const CsrView<Value>& rows) {
-    if (postings_.n_columns > 0) set_scales(rows);
+    if (postings_.n_columns > 0) has_bytes_ ? scale_bytes(rows) : fit_bitmaps(rows);
     for (std::int64_t position = 0; position < blocks_.n_rows; ++position) fill_row(rows, position);
     postings_.finish();
+    find_worst();
   }
 
+  void find_worst() {
+    worst_.resize((groups_.size() + together - 1) / together);
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      Group& worst = worst_[i / together];
+      worst.error = std::max(worst.error, groups_[i].error);
+      worst.column_norm = std::max(worst.column_norm, groups_[i].column_norm);
+      worst.scale = std::max(worst.scale, groups_[i].scale);
+      worst.low = std::min(worst.low, groups_[i].low);
+      worst.high = std::max(worst.high, groups_[i].high);
+      worst.longest_row = std::max(worst.longest_row, groups_[i].longest_row);
+    }
+  }
+
+  // s_i and a_j of bitmaps: what fits best.
   template <class Value>
-  void set_scales(const CsrView<Value>& rows) {
+  void fit_bitmaps(const CsrView<Value>& rows) {
     std::vector<std::uint8_t> is_frequent(postings_.features.size());
     for (std::size_t slot = 0; slot < is_frequent.size(); ++slot)
       is_frequent[slot] = postings_.places[slot].is_column();
@@ -584,27 +594,22 @@ class ImpactIndex {
       scales_.edit(position) = static_cast<float>(
           fit.scale_of(row_of(rows, id), order_->norms[id], postings_.features, is_frequent));
     }
-    set_factors(rows, fit);
+    for (std::size_t slot = 0; slot < is_frequent.size(); ++slot)
+      if (is_frequent[slot]) factors_.edit(postings_.places[slot].shape) = fit.factor(slot);
   }
 
-  // a_j: with one level, what fits best; with several, such that the largest value has the last.
+  // s_i of bytes, where a_j is 1: the row's largest value in columns is the last byte.
   template <class Value>
-  void set_factors(const CsrView<Value>& rows, const RankOneFit& fit) {
-    for (std::size_t slot = 0; slot < postings_.places.size(); ++slot)
-      if (postings_.places[slot].is_column() && n_levels_ == 1)
-        factors_.edit(postings_.places[slot].shape) = fit.factor(slot);
-    if (n_levels_ == 1) return;
-    const double last_level = static_cast<double>((1 << n_levels_) - 1);
+  void scale_bytes(const CsrView<Value>& rows) {
+    factors_.assign(factors_.size(), 1.0);
     for (std::int64_t position = 0; position < blocks_.n_rows; ++position) {
       const std::int32_t id = ranked_[position];
       const auto row = row_of(rows, id);
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        const Postings::Place& place = postings_.places[postings_.features.find(row.columns[i])];
-        if (!place.is_column()) continue;
-        const double value = std::abs(row.values[i] / order_->norms[id]) / scales_[position];
-        double& factor = factors_.edit(place.shape);
-        factor = std::max(factor, RankOneFit::in_range(value / last_level));
-      }
+      double largest = 0.0;
+      for (std::size_t i = 0; i < row.size(); ++i)
+        if (postings_.places[postings_.features.find(row.columns[i])].is_column())
+          largest = std::max(largest, std::abs(row.values[i] / order_->norms[id]));
+      scales_.edit(position) = static_cast<float>(RankOneFit::in_range(largest / last_byte));
     }
   }
 
@@ -612,18 +617,17 @@ class ImpactIndex {
   void fill_row(const CsrView<Value>& rows, std::int64_t position) {
     const std::int32_t id = ranked_[position];
     const auto row = row_of(rows, id);
-    double column_error = 0.0, list_error = 0.0, in_columns = 0.0;
+    double column_error = 0.0, list_error = 0.0, in_columns = 0.0, in_cells = 0.0;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::int64_t slot = postings_.features.find(row.columns[i]);
       const double value = row.values[i] / order_->norms[id];
       const Postings::Place& place = postings_.places[slot];
       if (place.is_column()) {
         const double unit = scales_[position] * factors_[place.shape];
-        const std::int64_t cell = cell_of(value / unit);
+        const std::int8_t cell = cell_of(value / unit);
         set_cell(position, place.shape, cell);
-        if (!cells_.empty())
-          cells_.edit(position * postings_.n_columns + place.shape) =
-              static_cast<std::int8_t>(cell);
+        if (!cells_.empty()) cells_.edit(position * postings_.n_columns + place.shape) = cell;
+        in_cells += static_cast<double>(cell) * cell;
         const double kept = static_cast<double>(cell) * unit;
         column_error += (kept - value) * (kept - value);
         in_columns += kept * kept;
@@ -636,6 +640,7 @@ class ImpactIndex {
                          [](std::int64_t, std::int64_t, std::int64_t, std::int16_t) {});
       }
     }
+    longest_cells_ = std::max(longest_cells_, std::sqrt(in_cells));
     errors_.edit(position) = rounded_up(std::sqrt(column_error));
     column_norms_.edit(position) = rounded_up(std::sqrt(in_columns));
     list_error_ = std::max<double>(list_error_, rounded_up(std::sqrt(list_error)));
@@ -648,22 +653,21 @@ class ImpactIndex {
     group.longest_row = std::max<std::int64_t>(group.longest_row, row.size());
   }
 
-  // t_ij. With one level, every value has it.
-  std::int64_t cell_of(double value) const {
-    if (n_levels_ == 1 && is_signed_ == 0) return 1;
-    const std::int64_t last = (std::int64_t{1} << n_levels_) - 1;
-    const std::int64_t nearest = std::clamp<std::int64_t>(std::llrint(value), -last, last);
-    return nearest != 0 ? nearest : value < 0.0 ? -1 : 1;  // 0 means that the row lacks the feature
+  // t_ij. It is 0 only where the row lacks the feature.
+  std::int8_t cell_of(double value) const {
+    if (!has_bytes_) return 1;
+    const auto nearest =
+        static_cast<std::int8_t>(std::lrint(std::clamp(value, -last_byte, last_byte)));
+    return nearest != 0 ? nearest : value < 0.0 ? std::int8_t{-1} : std::int8_t{1};
   }
 
-  void set_cell(std::int64_t position, std::int64_t column, std::int64_t cell) {
+  void set_cell(std::int64_t position, std::int64_t column, std::int8_t cell) {
+    const std::int64_t at = position / Blocks::group * postings_.n_columns + column;
     const std::int64_t row = position % Blocks::group;
-    const auto bits = static_cast<std::uint64_t>(cell);  // two's complement
-    for (std::int64_t plane = 0; plane < n_planes(); ++plane)
-      if ((bits >> plane) & 1)
-        bitmaps_.edit((position / Blocks::group * n_bitmaps() + column * n_planes() + plane) *
-                          bitmap_bytes +
-                      row / 8) |= static_cast<std::uint8_t>(1 << (row % 8));
+    if (has_bytes_)
+      columns_.edit(at * Blocks::group + row) = cell;
+    else
+      bitmaps_.edit(at * bitmap_bytes + row / 8) |= static_cast<std::uint8_t>(1 << (row % 8));
   }
 
   static float rounded_up(double value) {
@@ -671,29 +675,17 @@ class ImpactIndex {
                           std::numeric_limits<float>::infinity());
   }
 
-  // Add a column with a weight; the bitmap of negative cells has the opposite sign.
-  void add_bitmaps(std::int64_t column, std::uint32_t weight, bool is_positive, Plan& plan) const {
-    const auto size = static_cast<std::int32_t>(weight);
-    plan.columns.push_back({static_cast<std::int32_t>(column), is_positive ? size : -size});
-    PlaneSum& same = is_positive ? plan.plus : plan.minus;
-    PlaneSum& opposite = is_positive ? plan.minus : plan.plus;
-    for (std::size_t bit = 0; (weight >> bit) > 0; ++bit) {
-      if (((weight >> bit) & 1) == 0) continue;
-      for (std::int64_t plane = 0; plane < n_planes(); ++plane)
-        (plane == n_levels_ ? opposite : same)
-            .add(static_cast<std::uint32_t>(column * n_planes() + plane), bit + plane);
-    }
-  }
-
   // Add the lists of a block to the sums of its rows.
-  void add_lists(std::int64_t block, const Plan& plan, Scratch& scratch, std::int16_t* sums) const {
+  void add_lists(std::int64_t block, Plan& plan, Scratch& scratch, std::int16_t* sums) const {
     const std::int64_t begin = blocks_.begin(block), size = blocks_.size(block);
     scratch.spans.clear();
-    for (const auto& [place, weight] : plan.lists) {
+    for (auto& [place, weight, end] : plan.lists) {
       if (place->is_rare()) {
-        const auto span = postings_.rare(*place, begin, size);
-        for (std::int64_t i = 0; i < span.size; ++i)
-          sums[span.ids[i] - begin] += list_impact(span.weights[i], weight);
+        const auto span = postings_.rare(*place);
+        if (plan.next_block != block)
+          end = std::lower_bound(span.ids, span.ids + span.size, begin + size) - span.ids;
+        for (; end > 0 && span.ids[end - 1] >= begin; --end)
+          sums[span.ids[end - 1] - begin] += list_impact(span.weights[end - 1], weight);
       } else {
         const auto span = postings_.common(*place, block);
         if (span.size == 0) continue;
@@ -702,6 +694,7 @@ class ImpactIndex {
         prefetch(span.weights);
       }
     }
+    plan.next_block = block - 1;
     for (const auto [span, weight] : scratch.spans)  // copied: a write to a sum cannot change them
       for (std::int64_t i = 0; i < span.size; ++i)
         sums[span.ids[i]] += list_impact(span.weights[i], weight);
@@ -709,7 +702,8 @@ class ImpactIndex {
 
   // Add the lists of all blocks, to sums by position.
   void add_all_lists(const Plan& plan, std::int16_t* sums) const {
-    for (const auto [place, weight] : plan.lists) {  // copied: a write to a sum cannot change them
+    for (const auto [place, weight, next] :
+         plan.lists) {  // copied: a write to a sum cannot change them
       if (!place->is_rare()) continue;
       const auto span = postings_.rare(*place);
       for (std::int64_t i = 0; i < span.size; ++i)
@@ -717,7 +711,7 @@ class ImpactIndex {
     }
     for (std::int64_t block = 0; block < blocks_.count; ++block) {
       std::int16_t* const first = sums + blocks_.begin(block);
-      for (const auto [place, weight] : plan.lists) {
+      for (const auto [place, weight, end] : plan.lists) {
         if (place->is_rare()) continue;
         const auto span = postings_.common(*place, block);
         for (std::int64_t i = 0; i < span.size; ++i)
@@ -739,25 +733,23 @@ class ImpactIndex {
         for (std::int64_t i = 0; i < span.size; ++i) mark(blocks_.begin(block) + span.ids[i]);
       }
     } else {
-      for (std::size_t group = 0; group < groups_.size(); ++group)
-        for (std::int64_t plane = 0; plane < n_planes(); ++plane) {
-          const std::uint8_t* const bits =
-              bitmaps_.data() +
-              (group * n_bitmaps() + place.shape * n_planes() + plane) * bitmap_bytes;
-          for (std::int64_t byte = 0; byte < bitmap_bytes; ++byte)
-            shares[group * bitmap_bytes + byte] |= bits[byte];
-        }
+      for (std::size_t group = 0; group < groups_.size(); ++group) {
+        const std::int64_t at = group * postings_.n_columns + place.shape;
+        for (std::int64_t row = 0; row < Blocks::group; ++row)
+          if (has_bytes_ ? columns_[at * Blocks::group + row] != 0
+                         : (bitmaps_[at * bitmap_bytes + row / 8] >> (row % 8)) & 1)
+            mark(group * Blocks::group + row);
+      }
     }
   }
 
   // The cosines of a group, given the sums of its lists.
   void compute(std::size_t group, const std::int16_t* lists, const Plan& plan, Scratch& scratch,
                float* out) const {
-    const std::uint8_t* const first = bitmaps_.data() + group * n_bitmaps() * bitmap_bytes;
     const bool has_columns = !plan.plus.empty() || !plan.minus.empty();
-    if (has_columns) kernels_.add_planes(plan.plus, first, scratch.plus.data());
+    if (has_columns) add_columns(group, plan.plus, plan.plus_bits, plan.share, scratch.plus.data());
     if (!plan.minus.empty()) {
-      kernels_.add_planes(plan.minus, first, scratch.minus.data());
+      add_columns(group, plan.minus, plan.minus_bits, plan.share, scratch.minus.data());
       for (std::int64_t i = 0; i < Blocks::group; ++i) scratch.plus[i] -= scratch.minus[i];
     }
     kernels_.cosines(
@@ -766,32 +758,40 @@ class ImpactIndex {
         out);
   }
 
+  void add_columns(std::size_t group, std::span<const WeightedColumn> columns, const PlaneSum& bits,
+                   std::int16_t share, std::int16_t* sums) const {
+    const std::size_t first = group * postings_.n_columns;
+    if (has_bytes_)
+      kernels_.add_cells(columns, share, columns_.data() + first * Blocks::group, sums);
+    else
+      kernels_.add_planes(bits, bitmaps_.data() + first * bitmap_bytes, sums);
+  }
+
   // What compute() gives for some rows of a group.
   void cosines_of_rows(std::size_t group, std::span<const std::int32_t> rows,
                        const std::int16_t* lists, const Plan& plan, float* out) const {
     const auto list_unit = static_cast<float>(1.0 / plan.scale.unit);
-    const auto column_unit = static_cast<float>(plan.column_unit);
+    const auto cell_unit = static_cast<float>(plan.cell_unit);
     const std::int8_t* const cells =
         cells_.data() + group * Blocks::group * static_cast<std::size_t>(postings_.n_columns);
     for (const std::int32_t row : rows) prefetch(cells + row * postings_.n_columns);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::int8_t* const own = cells + rows[i] * postings_.n_columns;
       std::int32_t sum = 0;
-      for (const auto& [column, weight] : plan.columns) sum += own[column] * weight;
-      out[i] = static_cast<float>(sum) * scales_[group * Blocks::group + rows[i]] * column_unit +
+      for (const auto& [column, weight] : plan.plus) sum += own[column] * weight;
+      for (const auto& [column, weight] : plan.minus) sum -= own[column] * weight;
+      out[i] = static_cast<float>(sum) * scales_[group * Blocks::group + rows[i]] * cell_unit +
                static_cast<float>(lists[rows[i]]) * list_unit;
     }
   }
 
   // No row of the group gets more than this from its columns.
-  double most_in_columns(const Plan& plan, std::size_t group) const {
-    return (plan.column_norm + plan.weight_error) * groups_[group].column_norm * (1.0 + 1e-6) +
-           1e-5;
+  double most_in_columns(const Plan& plan, const Group& group) const {
+    return (plan.column_norm + plan.weight_error) * group.column_norm * (1.0 + 1e-6) + 1e-5;
   }
 
-  double error_of(const Plan& plan, const QueryState& query, std::size_t group) const {
-    return column_error(plan, groups_[group].error, groups_[group].column_norm,
-                        groups_[group].scale) +
+  double error_of(const Plan& plan, const QueryState& query, const Group& group) const {
+    return column_error(plan, group.error, group.column_norm, group.scale) +
            other_error(plan, query, group);
   }
 
@@ -800,27 +800,28 @@ class ImpactIndex {
   // float32.
   static double column_error(const Plan& plan, double error, double column_norm, double scale) {
     const double weights =
-        std::min(plan.weight_error * column_norm, plan.rounding * scale * plan.column_unit);
+        std::min(plan.weight_error * column_norm, plan.rounding * scale * plan.cell_unit) +
+        plan.pair_error * scale * plan.column_unit;
     return plan.column_norm * error + weights + 4e-7 * (plan.column_norm * column_norm + weights);
   }
 
   // What does not depend on a row's columns.
-  double other_error(const Plan& plan, const QueryState& query, std::size_t group) const {
-    return list_error_ + impact_error(std::ssize(plan.lists), query.row.size(),
-                                      groups_[group].longest_row, plan.scale.unit);
+  double other_error(const Plan& plan, const QueryState& query, const Group& group) const {
+    return list_error_ + impact_error(std::ssize(plan.lists), query.row.size(), group.longest_row,
+                                      plan.scale.unit);
   }
 
   // The smallest computed cosine with which a row of the group could have a key of at most `bound`.
   double least_similarity(Metric metric, const Plan& plan, const QueryState& query, double bound,
-                          std::size_t group) const {
-    return least_cosine(metric, bound, query.norm, groups_[group].low, groups_[group].high,
-                        query.row.size() + groups_[group].longest_row) -
+                          const Group& group) const {
+    return least_cosine(metric, bound, query.norm, group.low, group.high,
+                        query.row.size() + group.longest_row) -
            error_of(plan, query, group);
   }
 
   // The same as a float that is not larger. Except for distances, only positive sums are examined.
   float threshold(Metric metric, const Plan& plan, const QueryState& query, double bound,
-                  std::size_t group) const {
+                  const Group& group) const {
     const double least =
         std::clamp(least_similarity(metric, plan, query, bound, group), -1e30, 2.0);
     const auto below =
@@ -846,18 +847,35 @@ class ImpactIndex {
                       Scratch& scratch) const {
     const auto k = static_cast<std::int64_t>(query.best.capacity());
     if (k > size / 4) return;
-    const std::int16_t least =
-        std::max<std::int16_t>(threshold_estimate(sums, size, k + 1, scratch.list_maxima), 1);
+    const std::int16_t least = std::max<std::int16_t>(list_estimate(sums, size, k + 1, scratch), 1);
     double error = 0.0;
     std::int64_t count = 0;
     for (std::int64_t first = 0; first < size && count < k; first += Blocks::group) {
+      if (scratch.largest[first / Blocks::group] < least) continue;
       const std::size_t found = kernels_.reach(sums + first, least, scratch.found.data());
       for (std::size_t i = 0; i < found; ++i)
         count += collection.admits(query, ranked_[begin + first + scratch.found[i]]);
-      if (found > 0)
-        error = std::max(error, other_error(plan, query, (begin + first) / Blocks::group));
+      const Group& group = groups_[(begin + first) / Blocks::group];
+      error = std::max(error, other_error(plan, query, group));
     }
     if (count >= k) plan.shortlist.tighten(error - least / plan.scale.unit);
+  }
+
+  // Find the largest sum of each group, and an estimate of the k-th largest of all: the rows are
+  // divided into classes, and this is the k-th largest of their maxima.
+  std::int16_t list_estimate(const std::int16_t* sums, std::int64_t size, std::int64_t k,
+                             Scratch& scratch) const {
+    const std::int64_t n_groups = (size + Blocks::group - 1) / Blocks::group;
+    const std::int64_t n_parts = std::clamp<std::int64_t>(4 * k / largest_lanes, 4, n_groups);
+    scratch.largest.resize(n_groups);
+    scratch.list_maxima.assign(n_parts * largest_lanes, std::numeric_limits<std::int16_t>::min());
+    for (std::int64_t group = 0; group < n_groups; ++group)
+      scratch.largest[group] =
+          kernels_.largest(sums + group * Blocks::group,
+                           scratch.list_maxima.data() + group % n_parts * largest_lanes);
+    const auto kth = scratch.list_maxima.begin() + std::min(k, n_parts * largest_lanes) - 1;
+    std::nth_element(scratch.list_maxima.begin(), kth, scratch.list_maxima.end(), std::greater<>());
+    return *kth;
   }
 
   // Shortlist the rows of a window with large cosines first, so that few other rows pass.
@@ -883,7 +901,7 @@ class ImpactIndex {
         float* const at = cosines + (first - window.begin);
         const std::size_t group = (blocks_.begin(block) + first) / Blocks::group;
         const float least =
-            threshold(collection.metric, plan, query, plan.shortlist.bound(), group);
+            threshold(collection.metric, plan, query, plan.shortlist.bound(), groups_[group]);
         const std::size_t count =
             shortlist_rows(group, at, is_first ? std::max(estimate, least) : least, collection,
                            plan, query, scratch);
@@ -913,7 +931,7 @@ class ImpactIndex {
                   Scratch& scratch) const {
     if (count == 0) return;
     const auto begin = static_cast<std::int64_t>(group) * Blocks::group;
-    const double others = other_error(plan, query, group);
+    const double others = other_error(plan, query, groups_[group]);
     const std::int64_t n_terms = query.row.size() + groups_[group].longest_row;
     for (std::size_t i = 0; i < count; ++i) {
       const std::int64_t position = begin + scratch.found[i];
@@ -935,12 +953,13 @@ class ImpactIndex {
 
   Blocks blocks_;
   std::int64_t block_rows_ = 0;
-  std::int64_t n_levels_ = 1;   // B: bits of a cell, besides the sign
-  std::int64_t is_signed_ = 0;  // whether cells have one
+  std::int64_t has_bytes_ = 0;  // whether columns hold bytes, not bits
+  std::int64_t is_signed_ = 0;  // whether a value of a row is negative
   bool has_negative_lists_ = false;
   const RowOrder* order_;
   ImpactKernels kernels_;
   Array<Group> groups_;
+  std::vector<Group> worst_;  // of each `together` groups: larger errors and a wider range of norms
   Array<std::int32_t> ranked_;  // by position: the row
   AlignedArray<float> scales_;  // by position: s_i
   Array<float> errors_;         // by position: D_i
@@ -950,7 +969,9 @@ class ImpactIndex {
   Postings postings_;
   Array<float> peaks_;                  // by feature: largest |value| of rows scaled to length one
   Array<double> factors_;               // by column: a_j
-  AlignedArray<std::uint8_t> bitmaps_;  // group by group: the planes of each column
+  AlignedArray<std::uint8_t> bitmaps_;  // group by group: a bit per row for each column
+  AlignedArray<std::int8_t> columns_;   // group by group: t_ij for each column, or empty
+  double longest_cells_ = 1.0;          // largest norm of a row's t_ij
   AlignedArray<std::int8_t> cells_;     // t_ij row by row, or empty
 };
 

@@ -15,9 +15,12 @@
 // by the inequality of Cauchy and Schwarz. Scales lie between 1e-6 and 1e6, so that s_i C_i / W is
 // a normal number in float32, and right to 4e-7 of its size; whatever the limits change is part of
 // D_i. D_i, K_i and computed cosines may exceed 1 where a row is unlike all others. C_i is computed
-// for 512 rows at a time in bit planes: bit p of t_ij is a bitmap over rows, and the bitmap of bit
-// p is added with weight 2^(p + r) for each bit r of w_j. Negative values have a bitmap of weight
-// -2^B, and go to a second sum that is subtracted, as do negative values of the query.
+// for 512 rows at a time. Where every t_ij is 1 or 0, a column is a bitmap over rows, which is
+// added in bit planes with weight 2^r for each bit r of w_j. Otherwise t_ij is a byte from -127 to
+// 127. Two columns are multiplied by their weights and added at a time, and a sum adds round(h (w_j
+// t_ij + w_k t_ik) / 2^15), which is wrong by at most 1/2. |C_i| is at most |w| |t_i| by the same
+// inequality, so that h is chosen such that no sum leaves the 16-bit range. What negative values of
+// the query contribute is added up apart and subtracted.
 //
 // A list stores b = round(32512 u_ij / M_j), M_j the largest |u_ij| of the feature. The query's
 // value is the 16-bit weight w = round(q M S 128/127), and a row's accumulator adds
@@ -35,6 +38,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "vicinal/common/simd.hpp"
@@ -108,32 +112,32 @@ inline KeyRange impact_keys(Metric metric, double cosine, double error, double q
 }
 
 inline constexpr std::int64_t bitmap_bytes = Blocks::group / 8;
+inline constexpr double last_byte = 127.0;  // the largest |t_ij| of a column of bytes
 
-// Bitmaps to be added for one query, each with a power of two as its weight.
+// A column and the weight that multiplies it, from 0 to 127.
+struct WeightedColumn {
+  std::int32_t column;
+  std::int32_t weight;
+};
+
+// The bitmaps of columns in the order of their weights: one of weight 2^r for each bit r of the
+// weight of its column.
 class PlaneSum {
  public:
   static constexpr std::size_t most_planes = 15;  // sums stay below 2^15
 
-  // Add a bitmap with weight 2^position.
-  void add(std::uint32_t bitmap, std::size_t position) {
-    terms_.push_back({static_cast<std::uint32_t>(position), bitmap});
-    total_ += std::int64_t{1} << position;
+  PlaneSum() = default;
+  explicit PlaneSum(std::span<const WeightedColumn> columns) {
+    for (std::size_t bit = 0; bit < most_planes; ++bit) {
+      for (const auto [column, weight] : columns)
+        if ((weight >> bit) & 1)
+          offsets_.push_back(static_cast<std::uint32_t>(column * bitmap_bytes));
+      starts_[bit + 1] = static_cast<std::uint32_t>(offsets_.size());
+    }
+    for (const auto [column, weight] : columns) total_ += weight;
+    n_planes_ = std::bit_width(static_cast<std::uint64_t>(total_));
   }
 
-  // After the last bitmap: order them by weight.
-  void finish() {
-    starts_.fill(0);
-    for (const Term& term : terms_) ++starts_[term.position + 1];
-    for (std::size_t p = 1; p < starts_.size(); ++p) starts_[p] += starts_[p - 1];
-    offsets_.resize(terms_.size());
-    auto next = starts_;
-    for (const Term& term : terms_)
-      offsets_[next[term.position]++] = term.bitmap * static_cast<std::uint32_t>(bitmap_bytes);
-    terms_ = {};
-    while ((total_ >> n_planes_) > 0) ++n_planes_;
-  }
-
-  bool empty() const { return total_ == 0; }
   std::size_t size() const { return offsets_.size(); }
   std::int64_t total() const { return total_; }       // the largest possible sum
   std::size_t n_planes() const { return n_planes_; }  // bits of that sum
@@ -147,11 +151,6 @@ class PlaneSum {
   }
 
  private:
-  struct Term {
-    std::uint32_t position, bitmap;
-  };
-
-  std::vector<Term> terms_;
   std::vector<std::uint32_t> offsets_;
   std::array<std::uint32_t, most_planes + 1> starts_{};
   std::int64_t total_ = 0;
@@ -169,13 +168,20 @@ struct GroupSums {
 struct ImpactKernels {
   // Write the sums of bitmaps for 512 rows; `group` is the first bitmap of the group.
   void (*add_planes)(const PlaneSum& sum, const std::uint8_t* group, std::int16_t* sums);
+  // The same for columns of bytes; `group` is the first byte of the group.
+  void (*add_cells)(std::span<const WeightedColumn> columns, std::int16_t share,
+                    const std::int8_t* group, std::int16_t* sums);
   // Write columns[i] scales[i] column_unit + lists[i] list_unit, in float32, for 512 rows.
   void (*cosines)(const GroupSums& sums, float* out);
   // Write the rows of a group with at least this cosine and return their number.
   std::size_t (*find)(const float* cosines, float least, std::int32_t* out);
   // Write those of 512 rows whose accumulator reaches `least` and return their number.
   std::size_t (*reach)(const std::int16_t* sums, std::int16_t least, std::int32_t* out);
+  // Return the largest of 512 accumulators; raise lanes[i] to the largest of i, i + 32, ...
+  std::int16_t (*largest)(const std::int16_t* sums, std::int16_t* lanes);
 };
+
+inline constexpr std::int64_t largest_lanes = 32;
 
 namespace plane_detail {
 
@@ -219,6 +225,13 @@ inline void add_bitmaps(PlaneAdder<Word>& adder, const std::uint32_t* offsets, s
   }
 }
 
+// Columns `at` and `at` + 1, if there are two.
+inline std::array<WeightedColumn, 2> pair_of(std::span<const WeightedColumn> columns,
+                                             std::size_t at) {
+  return {columns[at],
+          at + 1 < columns.size() ? columns[at + 1] : WeightedColumn{columns[at].column, 0}};
+}
+
 inline void cosines(const GroupSums& sums, float* VICINAL_RESTRICT out) {
   if (sums.columns == nullptr) {
     for (std::int64_t i = 0; i < Blocks::group; ++i)
@@ -256,7 +269,30 @@ inline void add_planes(const PlaneSum& sum, const std::uint8_t* group, std::int1
   }
 }
 
+inline void add_cells(std::span<const WeightedColumn> columns, std::int16_t share,
+                      const std::int8_t* group, std::int16_t* VICINAL_RESTRICT sums) {
+  std::fill_n(sums, Blocks::group, std::int16_t{0});
+  for (std::size_t c = 0; c < columns.size(); c += 2) {
+    const auto [a, b] = plane_detail::pair_of(columns, c);
+    const std::int8_t* const x = group + a.column * Blocks::group;
+    const std::int8_t* const y = group + b.column * Blocks::group;
+    for (std::int64_t i = 0; i < Blocks::group; ++i) {
+      const std::int32_t product = x[i] * a.weight + y[i] * b.weight;
+      sums[i] = static_cast<std::int16_t>(sums[i] + ((product * share + (1 << 14)) >> 15));
+    }
+  }
+}
+
 inline void cosines(const GroupSums& sums, float* out) { plane_detail::cosines(sums, out); }
+
+inline std::int16_t largest(const std::int16_t* sums, std::int16_t* lanes) {
+  std::array<std::int16_t, largest_lanes> own;
+  std::copy_n(sums, largest_lanes, own.begin());
+  for (std::int64_t i = largest_lanes; i < Blocks::group; ++i)
+    own[i % largest_lanes] = std::max(own[i % largest_lanes], sums[i]);
+  for (std::int64_t i = 0; i < largest_lanes; ++i) lanes[i] = std::max(lanes[i], own[i]);
+  return *std::max_element(own.begin(), own.end());
+}
 
 inline std::size_t find(const float* cosines, float least, std::int32_t* out) {
   std::size_t count = 0;
@@ -328,6 +364,39 @@ VICINAL_AVX2 inline void add_planes(const PlaneSum& sum, const std::uint8_t* gro
   }
 }
 
+// Two columns at a time, 128 rows each: their bytes next to each other, times their weights, added
+// up in pairs. The halves of a register are put in order in the end.
+VICINAL_AVX2 inline void add_cells(std::span<const WeightedColumn> columns, std::int16_t share,
+                                   const std::int8_t* group, std::int16_t* sums) {
+  const __m256i shares = _mm256_set1_epi16(share);
+  for (std::int64_t first = 0; first < Blocks::group; first += 128) {
+    __m256i low[4], high[4];
+    for (int i = 0; i < 4; ++i) low[i] = high[i] = _mm256_setzero_si256();
+    for (std::size_t c = 0; c < columns.size(); c += 2) {
+      const auto [a, b] = plane_detail::pair_of(columns, c);
+      const __m256i weights = _mm256_set1_epi16(static_cast<short>(a.weight | (b.weight << 8)));
+      const std::int8_t* const at_a = group + a.column * Blocks::group + first;
+      const std::int8_t* const at_b = group + b.column * Blocks::group + first;
+      VICINAL_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at_a + 32 * i));
+        const __m256i y = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at_b + 32 * i));
+        low[i] = _mm256_add_epi16(
+            low[i],
+            _mm256_mulhrs_epi16(_mm256_maddubs_epi16(weights, _mm256_unpacklo_epi8(x, y)), shares));
+        high[i] = _mm256_add_epi16(
+            high[i],
+            _mm256_mulhrs_epi16(_mm256_maddubs_epi16(weights, _mm256_unpackhi_epi8(x, y)), shares));
+      }
+    }
+    for (int i = 0; i < 4; ++i) {
+      auto* const out = reinterpret_cast<__m256i*>(sums + first + 32 * i);
+      _mm256_storeu_si256(out, _mm256_permute2x128_si256(low[i], high[i], 0x20));
+      _mm256_storeu_si256(out + 1, _mm256_permute2x128_si256(low[i], high[i], 0x31));
+    }
+  }
+}
+
 VICINAL_AVX2 inline __m256 floats(const std::int16_t* at) {
   return _mm256_cvtepi32_ps(
       _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at))));
@@ -358,6 +427,14 @@ VICINAL_AVX2 inline std::size_t find(const float* cosines, float least, std::int
   return count;
 }
 
+// minpos finds the least of eight numbers without a sign.
+VICINAL_AVX2 inline std::int16_t largest_of(__m256i numbers) {
+  const __m128i eight =
+      _mm_max_epi16(_mm256_castsi256_si128(numbers), _mm256_extracti128_si256(numbers, 1));
+  const __m128i turned = _mm_sub_epi16(_mm_set1_epi16(32767), eight);
+  return static_cast<std::int16_t>(32767 - _mm_extract_epi16(_mm_minpos_epu16(turned), 0));
+}
+
 VICINAL_AVX2 inline std::size_t reach(const std::int16_t* sums, std::int16_t least,
                                       std::int32_t* out) {
   std::size_t count = 0;
@@ -370,6 +447,21 @@ VICINAL_AVX2 inline std::size_t reach(const std::int16_t* sums, std::int16_t lea
       out[count++] = i + std::countr_zero(pass) / 2;
   }
   return count;
+}
+
+VICINAL_AVX2 inline std::int16_t largest(const std::int16_t* sums, std::int16_t* lanes) {
+  const auto load = [&](std::int64_t at) VICINAL_AVX2 {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums + at));
+  };
+  __m256i low = load(0), high = load(16);
+  for (std::int64_t i = largest_lanes; i < Blocks::group; i += largest_lanes) {
+    low = _mm256_max_epi16(low, load(i));
+    high = _mm256_max_epi16(high, load(i + 16));
+  }
+  auto* const out = reinterpret_cast<__m256i*>(lanes);
+  _mm256_storeu_si256(out, _mm256_max_epi16(low, _mm256_loadu_si256(out)));
+  _mm256_storeu_si256(out + 1, _mm256_max_epi16(high, _mm256_loadu_si256(out + 1)));
+  return largest_of(_mm256_max_epi16(low, high));
 }
 
 }  // namespace avx2
@@ -457,6 +549,37 @@ VICINAL_AVX512 inline void add_planes(const PlaneSum& sum, const std::uint8_t* g
   }
 }
 
+// As with AVX2, for all rows of the group at once.
+VICINAL_AVX512 inline void add_cells(std::span<const WeightedColumn> columns, std::int16_t share,
+                                     const std::int8_t* group, std::int16_t* sums) {
+  const __m512i shares = _mm512_set1_epi16(share);
+  __m512i low[8], high[8];
+  for (int i = 0; i < 8; ++i) low[i] = high[i] = _mm512_setzero_si512();
+  for (std::size_t c = 0; c < columns.size(); c += 2) {
+    const auto [a, b] = plane_detail::pair_of(columns, c);
+    const __m512i weights = _mm512_set1_epi16(static_cast<short>(a.weight | (b.weight << 8)));
+    const std::int8_t* const at_a = group + a.column * Blocks::group;
+    const std::int8_t* const at_b = group + b.column * Blocks::group;
+    VICINAL_UNROLL
+    for (int i = 0; i < 8; ++i) {
+      const __m512i x = _mm512_loadu_si512(at_a + 64 * i), y = _mm512_loadu_si512(at_b + 64 * i);
+      low[i] = _mm512_add_epi16(
+          low[i],
+          _mm512_mulhrs_epi16(_mm512_maddubs_epi16(weights, _mm512_unpacklo_epi8(x, y)), shares));
+      high[i] = _mm512_add_epi16(
+          high[i],
+          _mm512_mulhrs_epi16(_mm512_maddubs_epi16(weights, _mm512_unpackhi_epi8(x, y)), shares));
+    }
+  }
+  const __m512i first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+  const __m512i second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  VICINAL_UNROLL
+  for (int i = 0; i < 8; ++i) {
+    _mm512_storeu_si512(sums + 64 * i, _mm512_permutex2var_epi64(low[i], first, high[i]));
+    _mm512_storeu_si512(sums + 64 * i + 32, _mm512_permutex2var_epi64(low[i], second, high[i]));
+  }
+}
+
 // The zeroing forms, because compilers warn of what the others leave undefined.
 VICINAL_AVX512 inline __m512 floats(const std::int16_t* at) {
   const __m256i values = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
@@ -498,16 +621,29 @@ VICINAL_AVX512 inline std::size_t reach(const std::int16_t* sums, std::int16_t l
   return count;
 }
 
+VICINAL_AVX512 inline std::int16_t largest(const std::int16_t* sums, std::int16_t* lanes) {
+  __m512i own = _mm512_loadu_si512(sums);
+  for (std::int64_t i = largest_lanes; i < Blocks::group; i += largest_lanes)
+    own = _mm512_max_epi16(own, _mm512_loadu_si512(sums + i));
+  _mm512_storeu_si512(lanes, _mm512_max_epi16(own, _mm512_loadu_si512(lanes)));
+  return avx2::largest_of(_mm256_max_epi16(_mm512_maskz_extracti64x4_epi64(0xF, own, 0),
+                                           _mm512_maskz_extracti64x4_epi64(0xF, own, 1)));
+}
+
 }  // namespace avx512
 #endif
 
 inline ImpactKernels impact_kernels([[maybe_unused]] Simd level) {
 #if VICINAL_X86
   if (level == Simd::avx512)
-    return {avx512::add_planes, avx512::cosines, avx512::find, avx512::reach};
-  if (level == Simd::avx2) return {avx2::add_planes, avx2::cosines, avx2::find, avx2::reach};
+    return {avx512::add_planes, avx512::add_cells, avx512::cosines,
+            avx512::find,       avx512::reach,     avx512::largest};
+  if (level == Simd::avx2)
+    return {avx2::add_planes, avx2::add_cells, avx2::cosines,
+            avx2::find,       avx2::reach,     avx2::largest};
 #endif
-  return {plain::add_planes, plain::cosines, plain::find, plain::reach};
+  return {plain::add_planes, plain::add_cells, plain::cosines,
+          plain::find,       plain::reach,     plain::largest};
 }
 
 }  // namespace vicinal

@@ -122,7 +122,7 @@ class InvertedIndex {
 
   // What stored postings depend on, besides the entries of the rows.
   struct Header {
-    static constexpr std::uint64_t first_bytes = 0x32'73'67'6e'74'73'6f'70;  // "postngs2"
+    static constexpr std::uint64_t first_bytes = 0x33'73'67'6e'74'73'6f'70;  // "postngs3"
 
     std::uint64_t kind = first_bytes;
     std::int64_t n_rows = 0, n_columns = 0, n_entries = 0, block_rows = 0;

@@ -177,7 +177,8 @@ struct QueryBatch {
       scorer.begin_query(collection, plan, state, scratch);
     }
     const double median_norm = active[active.size() / 2].state.norm;
-    for (const std::int64_t block : block_order(scorer.blocks(), median_norm))
+    const std::int64_t first = scorer.first_block(collection.metric, median_norm);
+    for (const std::int64_t block : block_order(scorer.blocks(), first))
       for (auto& [query, state, plan] : active) {
         scorer.begin_block(block, collection, plan, state, scratch);
         scorer.scan(block, collection, plan, state, scratch);
@@ -190,16 +191,12 @@ struct QueryBatch {
             excluded.empty() ? -1 : excluded[query], answers.read(query)};
   }
 
-  // Blocks with norms similar to the query's first: the nearest rows are likely to be there.
-  std::vector<std::int64_t> block_order(const Blocks& blocks, double norm) const {
-    const auto at =
-        std::lower_bound(order.ranked.begin(), order.ranked.end(), norm,
-                         [&](std::int32_t id, double value) { return order.norms[id] < value; });
-    const std::int64_t nearest = (at - order.ranked.begin()) / blocks.rows_per_block;
+  // All blocks, those next to `first` before others.
+  static std::vector<std::int64_t> block_order(const Blocks& blocks, std::int64_t first) {
     std::vector<std::int64_t> sorted(blocks.count);
     std::iota(sorted.begin(), sorted.end(), 0);
     std::stable_sort(sorted.begin(), sorted.end(), [&](std::int64_t a, std::int64_t b) {
-      return std::abs(a - nearest) < std::abs(b - nearest);
+      return std::abs(a - first) < std::abs(b - first);
     });
     return sorted;
   }

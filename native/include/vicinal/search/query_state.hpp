@@ -178,7 +178,7 @@ class ScatteredQuery {
   static constexpr std::size_t rows_at_once = 4;
 
   // With more features the array would no longer fit the cache.
-  static constexpr std::int64_t most_features = 1 << 16;
+  static constexpr std::int64_t most_features = 1 << 17;
 
   void load(const SparseRow<double>& query, std::int64_t n_features) {
     if (values_.size() < static_cast<std::size_t>(n_features)) values_.resize(n_features, 0.0);
@@ -231,6 +231,7 @@ class ScatteredQuery {
 //
 //   plan(query)       once: the query's features as they occur in this index, and what it has
 //   found; begin_query(...)  once, after the rows outside the blocks have been compared;
+//   first_block(...)  of a batch: the block with which it begins, likely to hold the nearest rows;
 //   begin_block(...)  per block: add the short posting lists to the accumulators;
 //   scan(...)         per block: complete the sums, keep candidates, reset the accumulators;
 //   finish(...)       once: true if the k nearest rows are certain. If false, the search compares
@@ -243,6 +244,7 @@ concept Scorer =
       { plan.usable } -> std::convertible_to<bool>;
       { scorer.plan(query) } -> std::same_as<typename S::Plan>;
       { scorer.blocks() } -> std::same_as<const Blocks&>;
+      { scorer.first_block(collection.metric, query.norm) } -> std::same_as<std::int64_t>;
       scorer.begin_query(collection, plan, query, scratch);
       scorer.begin_block(block, collection, plan, query, scratch);
       scorer.scan(block, collection, plan, query, scratch);

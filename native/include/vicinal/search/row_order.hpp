@@ -104,6 +104,14 @@ struct Blocks {
   }
 };
 
+// The block with norms like this one: the nearest rows are likely to be there.
+inline std::int64_t nearest_block(const RowOrder& order, const Blocks& blocks, double norm) {
+  const auto at =
+      std::lower_bound(order.ranked.begin(), order.ranked.end(), norm,
+                       [&](std::int32_t id, double value) { return order.norms[id] < value; });
+  return (at - order.ranked.begin()) / blocks.rows_per_block;
+}
+
 // A row of a block whose accumulated sum reached a threshold.
 
 struct Candidate {

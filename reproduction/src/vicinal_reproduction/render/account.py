@@ -1,7 +1,14 @@
-"""The account of the reproduction, ``docs/evidence/reproduction.md``, from the stored results."""
+"""The account of the reproduction from the stored results: a page, and its tables as CSV.
 
-from collections.abc import Iterable, Iterator, Sequence
+``docs/evidence/reproduction.md`` is the summary that people read. The cells, the variants, cell by
+cell, and the values of the figures are CSV files next to it.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from statistics import median
 
 from vicinal_reproduction.figures.cells import Cell, Figures, figures_of, table_cells
 from vicinal_reproduction.figures.checks import filled_checks
@@ -11,22 +18,28 @@ from vicinal_reproduction.figures.rank_tests import rank_test
 from vicinal_reproduction.figures.verdict import VERDICTS
 from vicinal_reproduction.render.account_time import account_time
 from vicinal_reproduction.render.markdown import markdown_table
-from vicinal_reproduction.render.tables import counts, number, signed
+from vicinal_reproduction.render.tables import counts, plain
 from vicinal_reproduction.results.stores import Stores
-from vicinal_reproduction.specification import OWN, RIVAL, Curve, Paper
+from vicinal_reproduction.specification import OWN, RIVAL, Paper
 from vicinal_reproduction.specs.registry import PAPERS
 
-INTRODUCTION = """# Reproduction results
+CELLS, VARIANTS, CURVES = (f"reproduction-{name}.csv" for name in ("cells", "variants", "figures"))
+"""The files next to the page."""
 
-This page compares every cell of the papers’ result tables with ours. It is generated from the
-stored results (`reproduction/src/vicinal_reproduction/results/`) by
-`python reproduction/tools/write_account.py`, and a test checks that it is up to date.
-`vicinal reproduce --shipped` prints every table (`--html DIR` writes HTML pages);
+INTRODUCTION = f"""# Reproduction results
+
+This page counts how many cells of the papers’ result tables are reproduced, and says why the others
+are not. The tables themselves are files: [every cell]({CELLS}) with the paper’s figure, ours and
+the explanation, [the variants]({VARIANTS}) cell by cell, and [the values of the figures]({CURVES}).
+
+`python reproduction/tools/write_account.py` generates page and files from the stored results
+(`reproduction/src/vicinal_reproduction/results/`), and a test checks that they are up to date.
+`vicinal reproduce --shipped` prints every table (`--html DIR` writes HTML pages).
 `vicinal reproduce [PAPER [TABLE]]` runs the experiments again.
 
 A cell is **matched** if our figure is within 0.0015 or 3 % of the paper’s (or within the paper’s
 standard deviation, if it is printed), otherwise **better** or **worse**. A better figure does not
-confirm a paper’s figure: it is counted on its own, and every cell that is better by more than 10 %
+confirm a paper’s figure, so it is counted on its own. Every cell that is better by more than 10 %
 has an explanation or is listed as unexplained. An explanation names an experiment on this page with
 the figure that it gives. *Own* methods are those of this library; *baselines*
 are the methods that the papers compare them with. Cells are “not judged” if neither high nor low
@@ -35,14 +48,43 @@ data is unavailable; “not run” means not run yet. Cross-validated cells are 
 fold seeds. “Matched or explained” counts matched cells and cells with an explanation.
 """
 
-COLUMNS = 12
-"""Maximum number of values shown per figure."""
 TITLES = {"shown": "not judged", RIVAL: "baseline"}
 """Names of verdicts and kinds of method on the page, if they differ."""
 
 
+def account_files(stores: Stores) -> dict[str, str]:
+    """Return the content of the page and of the files next to it, by name."""
+    found = {name: (paper, _figures(paper, stores)) for name, paper in PAPERS.items()}
+    cells = [
+        each
+        for paper, figures in found.values()
+        for table in paper.tables
+        for each in plain(table, table_cells(paper, table, figures))
+    ]
+    variants = [each for pair in found.values() for each in _variant_cells(*pair)]
+    points = [each for pair in found.values() for each in _points(*pair)]
+    return {
+        "reproduction.md": account(stores),
+        CELLS: _csv_text(cells),
+        VARIANTS: _csv_text(variants),
+        CURVES: _csv_text(points),
+    }
+
+
+def _csv_text(rows: Sequence[Mapping[str, object]]) -> str:
+    """Return rows as CSV; numbers have six digits."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow(
+            {name: f"{x:.6g}" if isinstance(x, float) else x for name, x in row.items()}
+        )
+    return text.getvalue()
+
+
 def account(stores: Stores) -> str:
-    """Return the account as Markdown."""
+    """Return the page as Markdown."""
     every = {name: (paper, _figures(paper, stores)) for name, paper in PAPERS.items()}
     cells = {name: _cells(paper, figures) for name, (paper, figures) in every.items()}
     parts = [INTRODUCTION, "## Summary\n", _summary(cells)]
@@ -133,8 +175,9 @@ def _paper(paper: Paper, figures: Figures, cells: Sequence[Cell]) -> Iterator[st
     yield from _differing(cells)
     yield from _checks(paper, figures)
     yield from _orders(paper, figures)
-    for curve in paper.curves:
-        yield from _curve(curve, figures)
+    if any(True for _ in _points(paper, figures)):
+        drawn = [f"{curve.figure} ({curve.title}; {curve.metric})" for curve in paper.curves]
+        yield f"\nFigures whose values are in [{CURVES}]({CURVES}): {', '.join(drawn)}."
     yield from _rank_tests(paper, figures)
     yield from _seconds(cells)
     yield from _not_run(cells)
@@ -155,7 +198,7 @@ def _by_table(paper: Paper, figures: Figures) -> str:
 
 
 def _differing(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield the cells that need an explanation, and the explanations."""
+    """Yield why cells differ, and the cells for which no reason is known."""
     for verdict, title in (
         ("worse", "Cells that are worse"),
         ("better", "Cells that are better by more than 10 %, or by less and explained"),
@@ -165,26 +208,32 @@ def _differing(cells: Sequence[Cell]) -> Iterator[str]:
         if listed:
             without = sum(not cell.reason for cell in listed)
             yield f"\n{title}: {len(listed)}, of which {without} are unexplained.\n"
-            yield from _explained(listed)
+            by_reason = {cell.reason: list[Cell]() for cell in listed if cell.reason}
+            for cell in listed:
+                by_reason.setdefault(cell.reason, []).append(cell)
+            for reason, each in by_reason.items():
+                said = f"{reason[0].upper()}{reason[1:]}." if reason else "Unexplained"
+                yield f"- {said} {_listed(each)}"
 
 
-def _explained(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield cells, each with the number of its explanation, and the explanations."""
-    reasons = list(dict.fromkeys(cell.reason for cell in cells if cell.reason))
-    numbers = {reason: str(at) for at, reason in enumerate(reasons, start=1)}
-    rows = [
-        [
-            *_place(cell),
-            *_numbers(cell),
-            TITLES.get(cell.kind, cell.kind),
-            numbers.get(cell.reason, "unexplained"),
-        ]
-        for cell in cells
-    ]
-    header = ["table", "data", "method", "metric", "paper", "ours", "difference", "", "why"]
-    yield markdown_table(header, rows)
-    yield ""
-    yield from (f"{number}. {reason[0].upper()}{reason[1:]}." for reason, number in numbers.items())
+def _listed(cells: Sequence[Cell]) -> str:
+    """Return cells in brackets, by table, method and data."""
+
+    def place(cell: Cell) -> tuple[str, str]:
+        return cell.reported.table, cell.reported.method
+
+    groups = []
+    for (table, method), each in groupby(sorted(cells, key=place), key=place):
+        of_data: dict[str, list[str]] = {}
+        for cell in each:
+            of_data.setdefault(cell.reported.data, []).append(cell.reported.metric)
+        of_metrics: dict[tuple[str, ...], list[str]] = {}
+        for data, metrics in of_data.items():
+            of_metrics.setdefault(tuple(metrics), []).append(data)
+        named = (f"{', '.join(data)}: {', '.join(names)}" for names, data in of_metrics.items())
+        groups.append(f"table {table}, {method} on {'; '.join(named)}")
+    count = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}"
+    return f"({count}: {'. '.join(groups)})"
 
 
 def _place(cell: Cell) -> list[str]:
@@ -192,46 +241,31 @@ def _place(cell: Cell) -> list[str]:
     return [cell.reported.table, cell.reported.data, cell.reported.method, cell.reported.metric]
 
 
-def _numbers(cell: Cell) -> list[str]:
-    """Return the paper's figure, ours and the difference."""
-    if cell.ours is None or cell.difference is None:
-        return [number(cell.reported.value), "–", "–"]
-    ours = number(cell.ours) + (f" ± {number(cell.std)}" if cell.std is not None else "")
-    return [number(cell.reported.value), ours, signed(cell.difference)]
-
-
 def _checks(paper: Paper, figures: Figures) -> Iterator[str]:
-    """Yield the results of the variants."""
-    rows, listed = [], []
+    """Yield how many cells match with each variant."""
+    rows = []
     for check, name, main, other in filled_checks(paper, figures):
         counted = [str(len(main)), _short(main), _short(other)]
         rows.append([name, check.experiment.partition("/")[2], check.what, *counted])
-        listed += [
-            [check.experiment.partition("/")[2], *_beside(*pair)]
-            for pair in zip(main, other, strict=True)
-            if pair[1].verdict != "shown" and (check.listed or pair[0].verdict == "worse")
-        ]
     if rows:
         yield "\nVariants: the same cells with one thing changed.\n"
         header = ["table", "experiment", "variant", "cells", "as above", "with the variant"]
         yield markdown_table(header, rows)
-    if listed:
-        yield "\nSelected cells, in particular those that are worse above:\n"
-        header = ["experiment", "table", "data", "method", "metric", "paper", "as above"]
-        header += ["variant", ""]
-        yield markdown_table(header, listed)
 
 
-def _beside(main: Cell, other: Cell) -> list[str]:
-    """Return a cell as above and with the variant."""
-    ours = "–" if main.ours is None else number(main.ours)
-    return [
-        *_place(other),
-        number(other.reported.value),
-        ours,
-        _numbers(other)[1],
-        TITLES.get(other.verdict, other.verdict),
-    ]
+def _variant_cells(paper: Paper, figures: Figures) -> Iterator[dict[str, object]]:
+    """Yield every cell of every variant, with the figures of the tables for comparison."""
+    for check, table, main, other in filled_checks(paper, figures):
+        for before, cell in zip(main, other, strict=True):
+            place = dict(zip(("data", "method", "metric"), _place(cell)[1:], strict=True))
+            yield {"experiment": check.experiment, "table": table, **place} | {
+                "reported": cell.reported.value,
+                "ours": before.ours,
+                "variant": cell.ours,
+                "std": cell.std,
+                "verdict": before.verdict,
+                "variant_verdict": cell.verdict,
+            }
 
 
 def _short(cells: Iterable[Cell]) -> str:
@@ -252,27 +286,22 @@ def _orders(paper: Paper, figures: Figures) -> Iterator[str]:
         yield markdown_table(header, rows)
 
 
-def _curve(curve: Curve, figures: Figures) -> Iterator[str]:
-    """Yield the values of a figure."""
-    start = f"{curve.metric} at {curve.setting}="
-    rows, settings = [], list[int]()
-    for data in curve.data:
-        for method in curve.methods:
-            points = curve_points(curve, figures, data, method)
-            if points:
-                settings = settings or list(points)
-                rows.append(
-                    [data, method, *(f"{points[at]:.3f}" for at in settings[:: _step(settings)])]
-                )
-    if rows:
-        yield f"\nFigure {curve.figure}: {curve.title} ({start.split(' at ')[0]}).\n"
-        shown = [f"{curve.setting} = {at}" for at in settings[:: _step(settings)]]
-        yield markdown_table(["data", "method", *shown], rows)
-
-
-def _step(settings: Sequence[int]) -> int:
-    """Return the step between the settings shown, so that a table stays narrow."""
-    return max(1, (len(settings) + COLUMNS - 1) // COLUMNS)
+def _points(paper: Paper, figures: Figures) -> Iterator[dict[str, object]]:
+    """Yield the values of the figures."""
+    for curve in paper.curves:
+        for data in curve.data:
+            for method in curve.methods:
+                for at, value in curve_points(curve, figures, data, method).items():
+                    yield {
+                        "paper": paper.name,
+                        "figure": curve.figure,
+                        "data": data,
+                        "method": method,
+                        "metric": curve.metric,
+                        "setting": curve.setting,
+                        "at": at,
+                        "value": value,
+                    }
 
 
 def _rank_tests(paper: Paper, figures: Figures) -> Iterator[str]:
@@ -291,22 +320,18 @@ def _rank_tests(paper: Paper, figures: Figures) -> Iterator[str]:
 
 
 def _seconds(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield our run times next to the paper's."""
-    timed = [cell for cell in cells if cell.reported.metric == "seconds" and cell.ours is not None]
-    if not timed:
-        return
-    yield "\nSeconds: the paper’s are wall-clock times on 8 or 20 cores, ours are processor "
-    "times:\n"
-    rows = [
-        [
-            *_place(cell)[:3],
-            number(cell.reported.value),
-            number(cell.ours or 0.0),
-            f"{cell.reported.value / max(cell.ours or 0.0, 1e-9):.3g} ×",
-        ]
-        for cell in timed
+    """Yield how our run times compare with the paper's."""
+    ratios = [
+        cell.reported.value / max(cell.ours, 1e-9)
+        for cell in cells
+        if cell.reported.metric == "seconds" and cell.ours is not None
     ]
-    yield markdown_table(["table", "data", "method", "paper", "ours", "faster"], rows)
+    if ratios:
+        yield (
+            "\nSeconds: the paper’s are wall-clock times on 8 or 20 cores, ours processor times: "
+            f"the paper’s are {min(ratios):.3g} to {max(ratios):.3g} times ours, with a median of "
+            f"{median(ratios):.3g} over {len(ratios)} cells."
+        )
 
 
 def _not_run(cells: Sequence[Cell]) -> Iterator[str]:

@@ -26,8 +26,11 @@ READINGS = {
 }
 """Readings of feature kNN that no other experiment covers: neighbors_of and aggregate."""
 
-ONE_K = {"corel5k": 10, "bibtex": 15}
+ONE_K = {"corel5k": 10, "bibtex": 15, "imdb-f": 1}
 """The k whose five figures are nearest to those of the paper's ML-kNN."""
+
+UNREGULARISED = 1e6
+"""C of a regression whose penalty is negligible, as in Mulan."""
 
 EXPERIMENTS = (
     *(
@@ -110,6 +113,15 @@ EXPERIMENTS = (
         seeds=(1,),
         cost=7,
     ),
+    Experiment(
+        "feremans2017/iblr-unregularised",
+        "IBLR with OneThreshold, practically without regularisation (C = 1,000,000), and k = 10",
+        SMALLER,
+        {"iblr-ml": Method(lambda seed: IBLR(C=UNREGULARISED), (10,))},
+        BestOnTest(METRICS, one_threshold=True),
+        seeds=(1,),
+        cost=8,
+    ),
     *(
         Experiment(
             f"feremans2017/k-{k}",
@@ -184,6 +196,13 @@ CHECKS = (
         ("II",),
         "IBLR’s threshold is fitted on leave-one-out scores instead of rows that are their own "
         "neighbour",
+    ),
+    Check(
+        "feremans2017/iblr-unregularised",
+        ("II",),
+        "IBLR is not regularised and has k = 10, as Mulan by default",
+        listed=True,
+        counted=False,
     ),
     *(
         Check(

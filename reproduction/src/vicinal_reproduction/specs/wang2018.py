@@ -105,6 +105,11 @@ OF_THE_SPLIT = {
     ("corel16k002", "brknn"): (RANKING, COVERAGE, PRECISION),
     ("corel16k002", "ml-knn"): (RANKING, ONE, PRECISION),
     ("corel16k003", "brknn"): (RANKING, COVERAGE),
+    ("corel16k001", "laml-knn"): (COVERAGE,),
+    ("corel16k002", "laml-knn"): (RANKING, COVERAGE, PRECISION),
+    ("corel16k003", "laml-knn"): (RANKING, COVERAGE, PRECISION),
+    ("corel16k002", "dml-knn"): (RANKING, ONE, PRECISION),
+    ("corel16k003", "dml-knn"): (RANKING, ONE, PRECISION),
     ("corel16k003", "ml-knn"): (RANKING, ONE, PRECISION),
     ("ohsumed", "brknn"): (RANKING, COVERAGE),
 }

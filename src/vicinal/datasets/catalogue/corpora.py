@@ -134,13 +134,13 @@ def json_lines(path: Path, fields: Mapping[str, str], max_bytes: int) -> list[di
         try:
             record = json.loads(line)
         except json.JSONDecodeError as error:
-            raise DataFormatError(str(path), "a JSON object", str(error), line_number) from None
+            raise DataFormatError(path, "a JSON object", str(error), line_number) from None
         if not isinstance(record, dict):
-            raise DataFormatError(str(path), "a JSON object", repr(record), line_number)
+            raise DataFormatError(path, "a JSON object", repr(record), line_number)
         for name, kind in fields.items():
             if name not in record or not _is(record[name], kind):
                 got = repr(record[name])[:60] if name in record else "no such field"
-                raise DataFormatError(str(path), f"{kind} in {name}", got, line_number)
+                raise DataFormatError(path, f"{kind} in {name}", got, line_number)
         records.append({name: record[name] for name in fields})
     return records
 
@@ -188,7 +188,8 @@ def read_eurlex(find: Finder, max_bytes: int) -> Corpus:
     ends: list[int] = []
     for file in EURLEX_FILES[:3]:
         for record in json_lines(find(file), _EURLEX_FIELDS, max_bytes):
-            texts.append("\n".join(_as_text(record[field]) for field in _BODY))
+            parts = [record[field] or "" for field in _BODY]  # the main body is a list of articles
+            texts.append("\n".join("\n".join(p) if isinstance(p, list) else p for p in parts))
             concepts.append(record["concepts"])
             names.append(record["celex_id"])
         ends.append(len(texts))
@@ -211,14 +212,7 @@ def _eurovoc(path: Path, max_bytes: int) -> dict[str, str]:
         return {key: str(concept["label"]) for key, concept in concepts.items()}
     except (json.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
         expected = "a JSON object of concepts with a label each"
-        raise DataFormatError(str(path), expected, repr(error)) from None
-
-
-def _as_text(field: str | list[str] | None) -> str:
-    """Return a field as one text; the main body is a list of articles."""
-    if field is None:
-        return ""
-    return field if isinstance(field, str) else "\n".join(field)
+        raise DataFormatError(path, expected, repr(error)) from None
 
 
 REUTERS_FILES = ("reuters21578.tar.xz",)
@@ -248,7 +242,7 @@ def read_reuters(find: Finder, max_bytes: int) -> Corpus:
                 if stream is not None:
                     found += stories(stream.read().decode("latin-1"))
     except tarfile.TarError as error:
-        raise DataFormatError(str(path), "a tar archive of .sgm files", repr(error)) from None
+        raise DataFormatError(path, "a tar archive of .sgm files", repr(error)) from None
     return _common(found)
 
 
@@ -299,7 +293,7 @@ def read_yso(find: Finder, max_bytes: int) -> Corpus:
             labels = [-1]
         if not tab or min(labels) < 0 or max(labels) >= len(subjects):
             expected = f"ids from 0 to {len(subjects) - 1}, a tab, a text"
-            raise DataFormatError(str(path), expected, repr(row[:40]), line_number)
+            raise DataFormatError(path, expected, repr(row[:40]), line_number)
         texts.append(text)
         lines.append(labels)
     used = sorted({line for labels in lines for line in labels})
@@ -329,7 +323,7 @@ def read_makupalat(find: Finder, max_bytes: int) -> Corpus:
             text, tab, uris = row.rpartition("\t")
             if not tab:
                 expected = "a text, a tab, subjects in <…>"
-                raise DataFormatError(str(path), expected, "no tab", line_number)
+                raise DataFormatError(path, expected, "no tab", line_number)
             texts.append(text)
             subjects.append([uri.strip("<>") for uri in uris.split()])
         sizes.append(len(rows))

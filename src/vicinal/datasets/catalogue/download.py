@@ -34,7 +34,7 @@ def verify(path: Path, folder: str) -> None:
     if wanted is None and beside.is_file():
         wanted = beside.read_text(encoding="utf-8").split()[0]
     if wanted is not None and (got := sha256_of(path)) != wanted:
-        raise DataFormatError(str(path), f"SHA-256 {wanted}", got)
+        raise DataFormatError(path, f"SHA-256 {wanted}", got)
 
 
 @cache

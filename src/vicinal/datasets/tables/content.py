@@ -3,9 +3,10 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -21,8 +22,8 @@ from vicinal.datasets.tables.label_cells import (
     warn_if_rare,
 )
 from vicinal.datasets.tables.reading import MISSING, Reading, Records, TableOptions
-from vicinal.datasets.tables.table_rows import TableFile, read_records, record_blocks, table_file
-from vicinal.errors import InvalidArgumentError, logger
+from vicinal.datasets.tables.table_rows import read_records, record_blocks, table_file
+from vicinal.errors import logger
 
 Text: TypeAlias = str | list[str]
 """A text, or a list of its tokens."""
@@ -41,7 +42,7 @@ def row_texts(records: Records, columns: Sequence[str]) -> list[Text]:
     texts: list[Text] = []
     for at in range(records.n_rows):
         cells = {column: records.columns[column][at] for column in columns}
-        given = {name: cell for name, cell in cells.items() if not _is_absent(cell)}
+        given = {name: cell for name, cell in cells.items() if cell not in (None, MISSING)}
         some_lack_cells |= len(given) < len(columns)
         texts.append(_joined(records, at, given or cells))
     if some_lack_cells:
@@ -52,14 +53,12 @@ def row_texts(records: Records, columns: Sequence[str]) -> list[Text]:
     return texts
 
 
-def _is_absent(cell: Any) -> bool:
-    """Tell whether a row has no such cell, or a null."""
-    return cell is None or cell is MISSING
-
-
 def _text(records: Records, at: int, column: str, value: Any) -> Text:
     """Return the text or the tokens of one row."""
-    tokens = json_list(value) if isinstance(value, str) else value
+    tokens = value
+    if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
+        with suppress(ValueError, RecursionError):
+            tokens = json.loads(value)
     if isinstance(tokens, list) and all(isinstance(token, str) for token in tokens):
         return tokens
     return _joined(records, at, {column: value})
@@ -72,16 +71,6 @@ def _joined(records: Records, at: int, cells: Mapping[str, Any]) -> str:
             got = "a row without it" if value is MISSING else repr(value)
             raise records.error(at, f"text in {column!r}", got)
     return "\n".join(cells.values())
-
-
-def json_list(cell: str) -> Any:
-    """Return the JSON list in a cell, or None if there is none."""
-    if not (cell.startswith("[") and cell.endswith("]")):
-        return None
-    try:
-        return json.loads(cell)
-    except (ValueError, RecursionError):
-        return None
 
 
 @dataclass(frozen=True)
@@ -101,6 +90,8 @@ class Content:
         How the columns were read.
     lines : sequence of int
         The line number of each row in the file.
+    label_names : tuple of str
+        All labels of the file: its columns of labels, or the labels that occur, sorted.
     """
 
     X: list[str] | NDArray[Any]
@@ -108,6 +99,7 @@ class Content:
     row_names: tuple[str, ...] | None
     reading: Reading
     lines: Sequence[int]
+    label_names: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -154,24 +146,23 @@ def read_content(
         if known is None
         else known_reading(records, options, known, labelled)
     )
-    labels = read_labels(records, reading) if labelled else None
-    return content_of(records, reading, labels, row_names_column(records, reading, options))
+    labels, names = None, tuple[str, ...]()
+    if labelled:
+        labels, names = read_labels(records, reading)
+    column = row_names_column(records, reading, options)
+    return content_of(records, reading, labels, reading.label_columns or names, column)
 
 
 def content_of(
     records: Records,
     reading: Reading,
     labels: list[list[str]] | None,
-    row_names: str | None,
+    label_names: tuple[str, ...] = (),
+    row_names: str | None = None,
 ) -> Content:
     """Return rows whose cells have been read, and their labels; `row_names` is a column."""
-    return Content(
-        X=_features(records, reading),
-        labels=labels,
-        row_names=None if row_names is None else tuple(map(str, records.cells(row_names))),
-        reading=reading,
-        lines=records.lines,
-    )
+    named = None if row_names is None else tuple(map(str, records.cells(row_names)))
+    return Content(_features(records, reading), labels, named, reading, records.lines, label_names)
 
 
 def wanted_columns(options: TableOptions, known: Reading | None) -> list[str]:
@@ -247,57 +238,14 @@ def column_numbers(records: Records, column: str, decimal: str) -> list[float]:
     return values
 
 
-def check_text_only(reading: Reading) -> None:
-    """Raise if a table has numeric or categorical columns but only texts are supported."""
-    if not reading.reads_text_only:
-        others = ", ".join(reading.numbers + reading.categories)
-        raise InvalidArgumentError("text", "a column of text (text=)", f"columns {others}")
-
-
 HEAD_ROWS = 10_000
 """Rows from which it is told what separates labels, where the model does not say."""
 
 
-@dataclass(frozen=True)
-class TableBlocks:
-    """A table that is read in blocks, as often as it is iterated over."""
-
-    file: TableFile
-    options: TableOptions
-    reading: Reading
-    labelled: bool
-    block_rows: int
-    row_names: str | None = None
-    label_names: tuple[str, ...] = ()
-
-    def __iter__(self) -> Iterator[Content]:
-        """Yield the rows, some at a time."""
-        for records in self._records():
-            labels = label_sets(records, self.reading) if self.labelled else None
-            yield content_of(records, self.reading, labels, self.row_names)
-
-    def _records(self) -> Iterator[Records]:
-        wanted = self.reading.features
-        return record_blocks(
-            self.file,
-            self.options,
-            wanted,
-            self.reading,
-            self.block_rows,
-            labelled=self.labelled,
-        )
-
-
-@contextmanager
 def table_blocks(
-    path: FilePath,
-    options: TableOptions,
-    known: Reading,
-    *,
-    labelled: bool,
-    block_rows: int,
-) -> Iterator[TableBlocks]:
-    r"""Open a table to read it in blocks of rows.
+    path: FilePath, options: TableOptions, known: Reading, block_rows: int, *, labelled: bool
+) -> Iterator[Content]:
+    r"""Yield the rows of a table, some at a time.
 
     The rows are those of ``read_content``, however they are divided; there is no limit on how many
     come. Where the model does not say what separates labels, the first :data:`HEAD_ROWS` rows tell.
@@ -312,16 +260,22 @@ def table_blocks(
         file = file._replace(encoding=head.encoding)
         options = replace(options, delimiter=head.delimiter or options.delimiter)
         del head
-        found = TableBlocks(file, options, reading, labelled, block_rows, row_names)
-        if labelled:
-            found = replace(found, label_names=reading.label_columns or _label_names(found))
-        yield found
+        columns = reading.features
+        read_blocks = partial(
+            record_blocks, file, options, columns, reading, block_rows, labelled=labelled
+        )
+        names = reading.label_columns if labelled else ()
+        if labelled and not names:
+            names = _label_names(read_blocks(), reading, file.name)
+        for records in read_blocks():
+            labels = label_sets(records, reading) if labelled else None
+            yield content_of(records, reading, labels, names, row_names)
 
 
-def _label_names(table: TableBlocks) -> tuple[str, ...]:
+def _label_names(blocks: Iterable[Records], reading: Reading, name: str) -> tuple[str, ...]:
     """Return the labels that occur, sorted; warn where most of them occur once."""
     counts: Counter[str] = Counter()
-    for records in table._records():
-        counts.update(chain.from_iterable(label_sets(records, table.reading)))
-    warn_if_rare(counts, table.file.name, table.reading.labels or "")
+    for records in blocks:
+        counts.update(chain.from_iterable(label_sets(records, reading)))
+    warn_if_rare(counts, name, reading.labels or "")
     return tuple(sorted(counts))

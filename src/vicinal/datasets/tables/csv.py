@@ -8,13 +8,18 @@ import re
 import threading
 import unicodedata
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vicinal.datasets.data_files import FilePath
-from vicinal.datasets.tables.reading import MOST_CHARACTERS, Reading, Records, TableOptions
+from vicinal.datasets.tables.reading import (
+    MOST_CHARACTERS,
+    Reading,
+    Records,
+    TableOptions,
+    by_column,
+)
 from vicinal.errors import DataFormatError, logger
 
 CANDIDATES = (",", ";", "\t", "|")
@@ -115,7 +120,7 @@ def csv_blocks(
         n_blocks += 1
         yield block
     if not n_blocks:
-        raise DataFormatError(str(path), "rows of a table", "a header only")
+        raise DataFormatError(path, "rows of a table", "a header only")
 
 
 class _Layout(NamedTuple):
@@ -211,8 +216,6 @@ class CsvRows:
         self._header_line: int | None = None
         self.header = list(layout.names)
         self.header = self.header or self._header()
-        counts = Counter(self.header)
-        self._repeated = {name: count for name, count in counts.items() if count > 1}
 
     def block(self, most_rows: int) -> Records | None:
         """Return the next rows, at most so many, without blank lines; None at the end."""
@@ -239,7 +242,7 @@ class CsvRows:
                 "--no-quotes: quotes are characters like others)"
             )
             line = self._reader.line_num + self._before
-            raise DataFormatError(str(self._path), expected, str(error), line) from None
+            raise DataFormatError(self._path, expected, str(error), line) from None
         self._check_widths(rows, lines)
         if self._before:
             lines = array("q", [line + self._before for line in lines])
@@ -253,26 +256,18 @@ class CsvRows:
         at = next(at for at, cells in enumerate(rows) if len(cells) != width)
         expected = f"{width} cells, one per column"
         got = str(len(rows[at]))
-        raise DataFormatError(str(self._path), expected, got, lines[at] + self._before)
+        raise DataFormatError(self._path, expected, got, lines[at] + self._before)
 
     def _records(self, rows: list[list[str]], lines: "array[int]") -> Records:
         """Return rows by column; the cells of columns of one name are lists."""
-        columns: dict[str, list[Any]] = {}
-        for name, cells in zip(self.header, zip(*rows, strict=True), strict=True):
-            if name not in self._repeated:
-                columns[name] = list(cells)
-            elif name not in columns:
-                columns[name] = [[cell] for cell in cells]
-            else:
-                for together, cell in zip(columns[name], cells, strict=True):
-                    together.append(cell)
+        columns, repeated = by_column(self.header, zip(*rows, strict=True))
         return Records(
             self._path,
             columns,
             lines,
             header_line=self._header_line,
             delimiter=self._delimiter,
-            repeated=self._repeated,
+            repeated=repeated,
             given_names=self._layout.names,
             quoting=self._layout.quoting,
         )
@@ -281,7 +276,7 @@ class CsvRows:
         """Return the names of the columns."""
         rows, lines = self._next(1)
         if not rows:
-            raise DataFormatError(str(self._path), "rows of a table", "an empty file")
+            raise DataFormatError(self._path, "rows of a table", "an empty file")
         self._header_line = lines[0]
         return [cell.strip() for cell in rows[0]]
 
@@ -308,19 +303,12 @@ _FEWEST_BYTES = 8
 _NARROW = re.compile("[\uff61-\uff9f]")
 
 
-class Decoded(NamedTuple):
-    """A text and its original encoding."""
-
-    text: str
-    encoding: str
-
-
 def decode_table(
     data: bytes, path: FilePath, encoding: str | None, fallback: str | None = None
-) -> Decoded:
+) -> str:
     """Return bytes as text."""
     found = find_encoding(lambda: [data], path, encoding, fallback)
-    return Decoded(data.decode(found).removeprefix("\ufeff"), found)
+    return data.decode(found).removeprefix("\ufeff")
 
 
 def find_encoding(
@@ -410,4 +398,4 @@ def _first_error(chunks: Iterable[bytes], encoding: str) -> tuple[int, int] | No
 def _not_in(encoding: str, path: FilePath, line: int, byte: int) -> DataFormatError:
     """Return the error for a byte that is not in `encoding`."""
     expected = f"text in {encoding} (set another with --encoding or encoding=)"
-    return DataFormatError(str(path), expected, f"byte 0x{byte:02x}", line)
+    return DataFormatError(path, expected, f"byte 0x{byte:02x}", line)

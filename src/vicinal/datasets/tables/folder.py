@@ -28,7 +28,7 @@ def folder_records(path: FilePath, options: TableOptions, *, labelled: bool) -> 
     documents = {_stem(each): each for each in _files(path, ".txt")}
     if not documents:
         expected = "documents NAME.txt, with labels in NAME.tsv or NAME.key"
-        raise DataFormatError(str(path), expected, "a folder without .txt files")
+        raise DataFormatError(path, expected, "a folder without .txt files")
     keys, ending = _label_files(path, documents)
     names = [name for name in documents if name in keys or not labelled]
     if labelled:
@@ -68,7 +68,7 @@ def _check_labels(
     """Log which files the labels come from; raise if there are none."""
     if not keys:
         got = f"{len(documents)} documents without labels"
-        raise DataFormatError(str(path), "labels in NAME.tsv or NAME.key", got)
+        raise DataFormatError(path, "labels in NAME.tsv or NAME.key", got)
     missing = len(documents) - len(keys)
     without = f"; {missing} documents without such a file are left out" if missing else ""
     logger.info("%s: %d documents, labels from NAME%s%s", path, len(keys), ending, without)
@@ -97,7 +97,7 @@ class _Decoder:
         self._left -= len(data)
         if self._left < 0:
             expected = f"at most {self._most} bytes in all documents (max_bytes)"
-            raise DataFormatError(str(file), expected, "more")
+            raise DataFormatError(file, expected, "more")
         try:
             return data.decode(self.encoding).removeprefix("\ufeff")
         except UnicodeDecodeError:

@@ -135,7 +135,7 @@ def _label_column(records: Records, options: TableOptions) -> str:
     zeros_and_ones = [name for name in records.names if _is_indicator(records.columns[name])]
     hint = f"; columns of 0 and 1: {_some(zeros_and_ones)}" if zeros_and_ones else ""
     raise DataFormatError(
-        str(records.path),
+        records.path,
         "a column 'labels' (name it with --labels, or columns of 0 and 1 with --label-columns)",
         f"columns {_some(list(map(repr, records.names)), 10)}{hint}",
         records.header_line,
@@ -156,25 +156,24 @@ def _features(
             _log_text(records, text, used)
             return (text,), (), (), "."
     free = [name for name in records.names if name not in used]
-    left_out = [] if given else [name for name in free if _is_left_out(records, name)]
+    left_out = [
+        name
+        for name in ([] if given else free)
+        if name in records.repeated or _names_rows(records, name)
+    ]
     if len(left_out) == len(free):  # row numbers are better than no features at all
         left_out = []
     names = given or [name for name in free if name not in left_out]
     if not names:
         got = f"columns {_some(list(map(repr, records.names)), 10)}"
         expected = "columns to learn from (name them with --text or --feature-columns)"
-        raise DataFormatError(str(records.path), expected, got, records.header_line)
+        raise DataFormatError(records.path, expected, got, records.header_line)
     decimal = decimal_sign([records.columns[name] for name in names], records.delimiter)
     kinds: dict[Kind, list[str]] = {"text": [], "number": [], "category": []}
     for name in names:
         kinds[kind_of(records.cells(name), decimal)].append(name)
     _log_kinds(kinds, left_out, decimal)
     return tuple(kinds["text"]), tuple(kinds["number"]), tuple(kinds["category"]), decimal
-
-
-def _is_left_out(records: Records, column: str) -> bool:
-    """Tell whether a column is only learned from if the caller says so."""
-    return column in records.repeated or _names_rows(records, column)
 
 
 def _names_rows(records: Records, column: str) -> bool:

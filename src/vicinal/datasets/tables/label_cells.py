@@ -138,13 +138,16 @@ FEWEST_SUSPICIOUS = 10
 """Number of labels from which on there is a warning if most of them occur only once."""
 
 
-def read_labels(records: Records, reading: Reading) -> list[list[str]]:
-    """Return the labels of each row, each once; warn if the separator looks wrong."""
+def read_labels(records: Records, reading: Reading) -> tuple[list[list[str]], tuple[str, ...]]:
+    """Return the labels of each row, each once, and those that occur, sorted.
+
+    Warn if the separator looks wrong.
+    """
     sets = label_sets(records, reading)
+    counts = Counter(chain.from_iterable(sets))
     if not reading.label_columns and reading.labels is not None:
-        counts = Counter(chain.from_iterable(sets))
         warn_if_rare(counts, records.path, reading.labels)
-    return sets
+    return sets, tuple(sorted(counts))
 
 
 def label_sets(records: Records, reading: Reading) -> list[list[str]]:

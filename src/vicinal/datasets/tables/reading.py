@@ -1,8 +1,9 @@
 """The meaning of a table's columns: texts, features and labels. Saved with a model."""
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self
 
 from vicinal._core.state import State, read_names
@@ -152,40 +153,25 @@ class Reading:
         )
 
     def get_state(self) -> dict[str, State]:
-        """Return the fields as plain values."""
-        return {
-            "text": list(self.text),
-            "numbers": list(self.numbers),
-            "categories": list(self.categories),
-            "labels": self.labels,
-            "label_columns": list(self.label_columns),
-            "separator": self.separator,
-            "row_names": self.row_names,
-            "decimal": self.decimal,
-            "encoding": self.encoding,
-            "delimiter": self.delimiter,
-            # Left out if the file has a header and quotes, as most have.
-            **({"columns": list(self.columns)} if self.columns else {}),
-            **({} if self.quoting else {"quoting": False}),
-        }
+        """Return the fields as plain values; some only if the file has no header or no quotes."""
+        state = {each.name: getattr(self, each.name) for each in fields(self)}
+        if not self.columns:
+            del state["columns"]
+        if self.quoting:
+            del state["quoting"]
+        return {key: list(v) if isinstance(v, tuple) else v for key, v in state.items()}
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        found = cls(
-            read_names(state, "text"),
-            read_names(state, "numbers"),
-            read_names(state, "categories"),
-            _word(state, "labels"),
-            read_names(state, "label_columns"),
-            _word(state, "separator"),
-            _word(state, "row_names"),
-            _word(state, "decimal") or ".",
-            _word(state, "encoding"),
-            _word(state, "delimiter"),
-            read_names(state, "columns") if "columns" in state else (),
-            state.get("quoting", True) is True,
-        )
+        given: dict[str, Any] = {"quoting": state.get("quoting", True) is True}
+        for name in ("text", "numbers", "categories", "label_columns"):
+            given[name] = read_names(state, name)
+        for name in ("labels", "separator", "row_names", "encoding", "delimiter"):
+            given[name] = _word(state, name)
+        if "columns" in state:
+            given["columns"] = read_names(state, "columns")
+        found = cls(**given, decimal=_word(state, "decimal") or ".")
         if not found.features:
             raise ModelFormatError("reading: expected columns to learn from, got none")
         if found.decimal not in (".", ","):
@@ -261,7 +247,7 @@ class Records:
                 how = "" if option is None else f" (see {option})"
                 got = "columns " + ", ".join(map(repr, self.columns))
                 raise DataFormatError(
-                    str(self.path), f"a column {column!r}{how}", got[:200], self.header_line
+                    self.path, f"a column {column!r}{how}", got[:200], self.header_line
                 )
 
     def require_one(self, wanted: Iterable[str]) -> None:
@@ -270,13 +256,11 @@ class Records:
             self.require([column])
             if column in self.repeated:
                 got = f"{self.repeated[column]} columns of that name"
-                raise DataFormatError(
-                    str(self.path), f"one column {column!r}", got, self.header_line
-                )
+                raise DataFormatError(self.path, f"one column {column!r}", got, self.header_line)
 
     def error(self, at: int, expected: str, got: str) -> DataFormatError:
         """Return the error for a cell of row `at`."""
-        return DataFormatError(str(self.path), expected, got[:80], self.lines[at])
+        return DataFormatError(self.path, expected, got[:80], self.lines[at])
 
 
 def gather(path: FilePath, rows: Iterable[Record], **facts: Any) -> Records:
@@ -297,6 +281,24 @@ def gather(path: FilePath, rows: Iterable[Record], **facts: Any) -> Records:
     return Records(path, columns, lines, **facts)
 
 
+def by_column(
+    header: Sequence[str], columns: Iterable[Sequence[Any]]
+) -> tuple[dict[str, list[Any]], dict[str, int]]:
+    """Return columns by name, and the names that occur more than once, whose cells are lists."""
+    counts = Counter(header)
+    repeated = {name: count for name, count in counts.items() if count > 1}
+    found: dict[str, list[Any]] = {}
+    for name, cells in zip(header, columns, strict=True):
+        if name not in repeated:
+            found[name] = list(cells)
+        elif name not in found:
+            found[name] = [[cell] for cell in cells]
+        else:
+            for together, cell in zip(found[name], cells, strict=True):
+                together.append(cell)
+    return found, repeated
+
+
 def whole_table(blocks: Iterable[Records], most_bytes: int) -> Records:
     """Return the rows of all blocks as one table, whose cells take at most `most_bytes`."""
     whole: Records | None = None
@@ -305,7 +307,7 @@ def whole_table(blocks: Iterable[Records], most_bytes: int) -> Records:
         n_bytes += sum(map(cell_bytes, block.columns.values()))
         if n_bytes > most_bytes:
             expected = f"cells that take at most {most_bytes} bytes of memory (max_bytes)"
-            raise DataFormatError(str(block.path), expected, "more", block.lines[-1])
+            raise DataFormatError(block.path, expected, "more", block.lines[-1])
         if whole is None:
             whole = replace(block, lines=array("q", block.lines))
         else:

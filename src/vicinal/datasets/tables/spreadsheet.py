@@ -3,12 +3,11 @@
 import io
 import zipfile
 from array import array
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from vicinal.datasets.data_files import FilePath
-from vicinal.datasets.tables.reading import Records, TableOptions
+from vicinal.datasets.tables.reading import Records, TableOptions, by_column
 from vicinal.errors import DataFormatError, InvalidArgumentError, MissingExtraError, logger
 
 SPREADSHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
@@ -25,11 +24,11 @@ def spreadsheet_records(data: bytes, path: FilePath, options: TableOptions) -> R
         book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
         name, rows = _chosen_sheet(book, path, options.sheet)
     except (calamine.CalamineError, OSError) as error:
-        raise DataFormatError(str(path), "a spreadsheet", str(error)[:80]) from None
+        raise DataFormatError(path, "a spreadsheet", str(error)[:80]) from None
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # raised by Rust for some damaged files
             raise
-        raise DataFormatError(str(path), "a spreadsheet", "a damaged file") from None
+        raise DataFormatError(path, "a spreadsheet", "a damaged file") from None
     return _records(rows, path, name)
 
 
@@ -41,7 +40,7 @@ def _check_size(data: bytes, path: FilePath, max_bytes: int) -> None:
     except (zipfile.BadZipFile, ValueError, NotImplementedError):
         return  # .xls is no archive; a damaged one is recognised later
     if size > max_bytes:
-        raise DataFormatError(str(path), f"at most {max_bytes} bytes when unpacked", str(size))
+        raise DataFormatError(path, f"at most {max_bytes} bytes when unpacked", str(size))
 
 
 def _chosen_sheet(book: Any, path: FilePath, wanted: str | None) -> tuple[str, list[list[Any]]]:
@@ -55,7 +54,7 @@ def _chosen_sheet(book: Any, path: FilePath, wanted: str | None) -> tuple[str, l
             if wanted is None and len(names) > 1:
                 logger.info("%s: sheet %r of %d (--sheet changes this)", path, name, len(names))
             return name, rows
-    raise DataFormatError(str(path), "rows of a table", "an empty sheet")
+    raise DataFormatError(path, "rows of a table", "an empty sheet")
 
 
 def _records(rows: Sequence[Sequence[Any]], path: FilePath, sheet: str) -> Records:
@@ -64,20 +63,11 @@ def _records(rows: Sequence[Sequence[Any]], path: FilePath, sheet: str) -> Recor
     (header_line, first), *rest = filled
     width = max(at for at, cell in enumerate(first, start=1) if cell != "")
     header = [_text(cell).strip() for cell in first[:width]]
-    counts = Counter(header)
-    repeated = {name: count for name, count in counts.items() if count > 1}
     if not rest:
-        raise DataFormatError(str(path), "rows of a table", f"a header only in sheet {sheet!r}")
-    columns: dict[str, list[Any]] = {}
-    for at, name in enumerate(header):
-        cells = [_text(row[at]) for _, row in rest]
-        if name not in repeated:
-            columns[name] = cells
-        elif name not in columns:
-            columns[name] = [[cell] for cell in cells]
-        else:
-            for together, cell in zip(columns[name], cells, strict=True):
-                together.append(cell)
+        raise DataFormatError(path, "rows of a table", f"a header only in sheet {sheet!r}")
+    columns, repeated = by_column(
+        header, ([_text(row[at]) for _, row in rest] for at in range(width))
+    )
     lines = array("q", [line for line, _ in rest])
     return Records(path, columns, lines, header_line=header_line, repeated=repeated)
 

@@ -4,24 +4,30 @@ import csv
 import io
 import itertools
 import json
-from array import array
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from vicinal._core.arrays import Csr, Features
-from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, FilePath, write_data
+from vicinal._core.arrays import Features
+from vicinal._core.labels import indicator_of
+from vicinal.datasets.data_files import FilePath, write_data
 from vicinal.datasets.dataset import Dataset, by_content
-from vicinal.datasets.tables.content import category_of, column_numbers, row_texts
+from vicinal.datasets.tables.content import (
+    category_of,
+    column_numbers,
+    row_texts,
+    wanted_columns,
+)
 from vicinal.datasets.tables.csv import DELIMITERS
 from vicinal.datasets.tables.guess import find_reading
 from vicinal.datasets.tables.label_cells import read_labels
 from vicinal.datasets.tables.reading import Reading, Records, TableOptions
 from vicinal.datasets.tables.table_rows import read_records, table_ending
-from vicinal.datasets.texts import WordOptions, Words, bag_of_words
+from vicinal.datasets.texts import Words, bag_of_words
 from vicinal.datasets.xc import sparse_rows
 from vicinal.errors import DataFormatError, InvalidArgumentError
 
@@ -62,66 +68,44 @@ def read_table(
     text: str | Sequence[str] | None = None,
     labels: str | None = None,
     *,
-    label_columns: Sequence[str] | None = None,
-    feature_columns: Sequence[str] | None = None,
-    row_names: str | None = None,
-    separator: str | None = None,
-    delimiter: str | None = None,
-    columns: Sequence[str] | None = None,
-    quoting: bool | None = None,
-    sheet: str | None = None,
     label_names: Sequence[str] | None = None,
-    encoding: str | None = None,
-    max_bytes: int = DEFAULT_MAX_BYTES,
-    **words: Unpack[WordOptions],
+    **options: Any,
 ) -> Dataset:
-    """Read a table: texts become bags of words, numeric columns features, and labels sets."""
-    bag = Words(**words)
-    options = TableOptions(
-        text=(text,) if isinstance(text, str) else text,
-        labels=labels,
-        label_columns=label_columns,
-        feature_columns=feature_columns,
-        row_names=row_names,
-        separator=separator,
-        delimiter=delimiter,
-        columns=columns,
-        quoting=quoting,
-        sheet=sheet,
-        encoding=encoding,
-        max_bytes=max_bytes,
+    """Read a table: texts become bags of words, numeric columns features, and labels sets.
+
+    `options` are the fields of ``TableOptions`` and of ``Words``.
+    """
+    bag = Words(
+        **{each.name: options.pop(each.name) for each in fields(Words) if each.name in options}
     )
-    records = read_records(path, options, [*(options.text or ()), *([labels] if labels else [])])
-    reading = find_reading(records, options)
+    columns = (text,) if isinstance(text, str) else text
+    how = TableOptions(columns, labels, **options)
+    records = read_records(path, how, wanted_columns(how, None))
+    reading = find_reading(records, how)
     X, feature_names = table_features(records, reading, bag)
-    Y, known = _indicator(records, read_labels(records, reading), label_names)
+    sets, known = read_labels(records, reading)
+    if label_names is not None:
+        _check_known(records, sets, label_names)
+        known = tuple(label_names)
+    Y = indicator_of(sets, known)
     named = reading.row_names
     own_names = None if named is None else tuple(map(str, records.cells(named)))
     try:
         return Dataset(X, Y, feature_names, known, own_names, source=Path(path).name)
     except InvalidArgumentError as error:
         expected = f"{error.expected} in {error.name}"
-        raise DataFormatError(str(path), expected, str(error.got)) from None
+        raise DataFormatError(path, expected, str(error.got)) from None
 
 
-def _indicator(
-    records: Records, sets: list[list[str]], names: Sequence[str] | None
-) -> tuple[Csr, tuple[str, ...]]:
-    """Return the label sets as an indicator, and the names of its columns (given or sorted)."""
-    known = tuple(sorted({label for row in sets for label in row}) if names is None else names)
-    number = {name: i for i, name in enumerate(known)}
-    if len(number) != len(known):
+def _check_known(records: Records, sets: list[list[str]], names: Sequence[str]) -> None:
+    """Raise for repeated names, and for a label that is not among them."""
+    known = set(names)
+    if len(known) != len(names):
         raise InvalidArgumentError("label_names", "different names", "a repeated name")
-    indices, ends = array("i"), array("q", [0])
     for at, labels in enumerate(sets):
-        for label in labels:
-            if label not in number:
-                raise records.error(at, "a label of label_names", repr(label))
-            indices.append(number[label])
-        ends.append(len(indices))
-    ones = np.ones(len(indices), dtype=np.int32)
-    parts = (ones, np.asarray(indices), np.asarray(ends))
-    return sparse.csr_array(parts, shape=(len(sets), len(known))), known
+        unknown = [label for label in labels if label not in known]
+        if unknown:
+            raise records.error(at, "a label of label_names", repr(unknown[0]))
 
 
 def write_table(

@@ -40,17 +40,6 @@ ROW_KEYS = ("data", "rows", "records", "items", "documents", "examples")
 """Where an object that is a whole table may hold its rows."""
 
 
-def is_array(content: str) -> bool:
-    """Tell whether content, or its beginning, is one array of objects, which may span lines."""
-    start = content.lstrip()
-    return start.startswith("[") and start[1:].lstrip()[:1] in ("{", "]", "")
-
-
-def is_lines(path: FilePath) -> bool:
-    """Tell whether a file name promises one object per line, whatever the objects hold."""
-    return bare_name(path).lower().endswith(LINE_ENDINGS)
-
-
 def table_document(content: str) -> list[Record] | None:
     """Return the rows of one JSON object that holds a whole table; None where it holds none."""
     try:
@@ -96,7 +85,7 @@ def array_rows(pieces: Iterable[str], path: FilePath) -> Iterator[Record]:
                 is_long = len(buffer.text) - buffer.at > MOST_CHARACTERS
                 if is_long or not buffer.more():
                     got = str(error)[:80]
-                    raise DataFormatError(str(path), "a JSON object", got, buffer.line) from None
+                    raise DataFormatError(path, "a JSON object", got, buffer.line) from None
         _check_size(end - buffer.at, path, buffer.line)
         yield Record(_object(values, path, buffer.line), buffer.line)
         buffer.at = end
@@ -142,14 +131,14 @@ def line_records(lines: Iterable[str], path: FilePath) -> Iterator[Record]:
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise DataFormatError(str(path), "a JSON object", str(error)[:80], line) from None
+            raise DataFormatError(path, "a JSON object", str(error)[:80], line) from None
         yield Record(_object(values, path, line), line)
 
 
 def _object(values: Any, path: FilePath, line: int) -> dict[str, Any]:
     """Return a row after checking that it is an object."""
     if not isinstance(values, dict):
-        raise DataFormatError(str(path), "a JSON object", type(values).__name__, line)
+        raise DataFormatError(path, "a JSON object", type(values).__name__, line)
     return values
 
 
@@ -157,7 +146,7 @@ def _check_size(size: int, path: FilePath, line: int) -> None:
     """Raise if a row is too long."""
     if size > MOST_CHARACTERS:
         expected = f"lines of at most {MOST_CHARACTERS} characters"
-        raise DataFormatError(str(path), expected, f"one of {size}", line)
+        raise DataFormatError(path, expected, f"one of {size}", line)
 
 
 STANDARD_INPUT = "-"
@@ -216,35 +205,22 @@ def read_records(
     """
     if is_folder(path):
         return folder_records(path, options, labelled=labelled)
-    if str(path) == STANDARD_INPUT:
-        data = _standard_input(options.max_bytes)
-        file = TableFile(Path(path), "standard input", None, data=data)
-        return whole_table(_blocks(file, options, wanted, known), options.max_bytes)
-    ending = table_ending(path)
-    data = open_data(Path(path), max_bytes=options.max_bytes)
     most_bytes = options.max_bytes
-    if Path(path).suffix.lower() in PACKED:
-        most_bytes = unpacked_limit(path, most_bytes)
-    file = TableFile(Path(path), str(path), ending, data=data)
-    return whole_table(_blocks(file, options, wanted, known), most_bytes)
-
-
-def _blocks(
-    file: "TableFile", options: TableOptions, wanted: Sequence[str], known: Reading | None
-) -> Iterator[Records]:
-    return record_blocks(file, options, wanted, known, WHOLE_BLOCK)
+    if str(path) == STANDARD_INPUT:
+        data = sys.stdin.buffer.read(most_bytes + 1)
+        file = TableFile(Path(path), "standard input", None, data=data)
+        if len(data) > most_bytes:
+            raise DataFormatError(file.name, f"at most {most_bytes} bytes", "more")
+    else:
+        ending, data = table_ending(path), open_data(path, max_bytes=most_bytes)
+        file = TableFile(Path(path), str(path), ending, data=data)
+        if Path(path).suffix.lower() in PACKED:
+            most_bytes = unpacked_limit(path, most_bytes)
+    return whole_table(record_blocks(file, options, wanted, known, WHOLE_BLOCK), most_bytes)
 
 
 WHOLE_BLOCK = 512
 """Rows that are parsed at a time where the whole table is wanted."""
-
-
-def _standard_input(max_bytes: int) -> bytes:
-    """Return the content of standard input."""
-    data = sys.stdin.buffer.read(max_bytes + 1)
-    if len(data) > max_bytes:
-        raise DataFormatError("standard input", f"at most {max_bytes} bytes", "more")
-    return data
 
 
 _PIECE = 2**20
@@ -377,9 +353,10 @@ def _json_rows(lines: io.TextIOBase, head: str, name: str) -> Iterator[Record]:
 
     Memory: an object that is a whole table is read at once.
     """
-    if is_array(head):
+    start = head.lstrip()
+    if start.startswith("[") and start[1:].lstrip()[:1] in ("{", "]", ""):
         return array_rows(iter(lambda: lines.read(_PIECE), ""), name)
-    if is_lines(name):
+    if bare_name(name).lower().endswith(LINE_ENDINGS):  # one object per line, whatever it holds
         return line_records(lines, name)
     first = _first_lines(lines, 2)
     if sum(bool(line.strip()) for line in first) == 2 and _is_object(first):

@@ -67,10 +67,10 @@ FEWEST_CELLS = 200
 100, and one that does not split scores all rows and labels alike."""
 
 
-def row_folds(row_of: Int, random_state: int, repeat: int = 0, n_folds: int = N_FOLDS) -> Int:
+def row_folds(row_of: Int, random_state: int, repeat: int = 0) -> Int:
     """Return the fold of each cell: rows are dealt out in random order, anew for each repeat."""
     n_rows = int(row_of.max()) + 1 if len(row_of) else 0
-    fold: Int = np.random.default_rng([random_state, repeat]).permutation(n_rows) % n_folds
+    fold: Int = np.random.default_rng([random_state, repeat]).permutation(n_rows) % N_FOLDS
     return fold[row_of]
 
 
@@ -107,13 +107,12 @@ class Pace:
     n_rounds: int
     rate: float
     n_leaves: int
-    n_folds: int
 
 
 PACES = (
-    (150_000, Pace(40, 0.2, 95, 2)),
-    (60_000, Pace(60, 0.15, 31, N_FOLDS)),
-    (0, Pace(200, 0.1, 15, N_FOLDS)),
+    (150_000, Pace(40, 0.2, 95)),
+    (60_000, Pace(60, 0.15, 31)),
+    (0, Pace(200, 0.1, 15)),
 )
 """By the number of cells that there must be more of. Larger steps are as good where cells are many,
 in a third of the time: most of a tree's time is for its root."""
@@ -135,16 +134,13 @@ class CrossFitted:
 def fit_boosting(cells: Cells, true: Float, row_of: Int, random_state: int) -> CrossFitted:
     """Fit the mixture on leave-one-out cells."""
     pace = pace_for(len(cells))
-    folds = [
-        row_folds(row_of, random_state, repeat, pace.n_folds)
-        for repeat in range(repeats_for(len(cells)))
-    ]
+    folds = [row_folds(row_of, random_state, repeat) for repeat in range(repeats_for(len(cells)))]
     feature, threshold, left, right, roots, base, held_out = boosted_trees(
         np.ascontiguousarray(cells),
         true.astype(np.uint8),
         bin_thresholds(cells),
         np.stack(folds).astype(np.uint8),
-        n_folds=pace.n_folds,
+        n_folds=N_FOLDS,
         n_rounds=pace.n_rounds,
         n_leaves=pace.n_leaves,
         patience=PATIENCE,
