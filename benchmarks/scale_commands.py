@@ -26,7 +26,7 @@ TEST_SHARE = 10
 
 
 def command(*words: object) -> dict[str, Any]:
-    """Run a command of vicinal; return its seconds, its peak memory and what it printed."""
+    """Run a command of vicinal; return its seconds, its peak memory and its output."""
     program = "from vicinal.cli import main; main()"
     line = [sys.executable, "-c", program, *map(str, words), "--json"]
     print("vicinal", *words, file=sys.stderr, flush=True)
@@ -39,7 +39,12 @@ def command(*words: object) -> dict[str, Any]:
         text = printed.read()
     if status:
         raise SystemExit(f"{words[0]} failed")
-    result = {"seconds": seconds, "peak GB": usage.ru_maxrss * 1024 / 1e9}
+    processor = usage.ru_utime + usage.ru_stime
+    result = {
+        "seconds": seconds,
+        "processor seconds": processor,
+        "peak GB": usage.ru_maxrss * 1024 / 1e9,
+    }
     print(result, file=sys.stderr, flush=True)
     return {**result, "printed": json.loads(text)}
 
@@ -98,6 +103,7 @@ def figures(name: str, steps: dict[str, Any]) -> list[Measurement]:
     kept = []
     for step, result in steps.items():
         kept.append(Measurement(f"{name}: {step}", result["seconds"], "s"))
+        kept.append(Measurement(f"{name}: {step}, processor", result["processor seconds"], "s"))
         kept.append(Measurement(f"{name}: {step}, peak memory", result["peak GB"], "GB"))
     total = sum(result["seconds"] for result in steps.values())
     return [*kept, Measurement(f"{name}: all", total, "s")]

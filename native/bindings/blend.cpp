@@ -76,11 +76,15 @@ auto centroid_lists(const Vector<std::int64_t>& indptr, const Vector<std::int32_
   {
     nb::gil_scoped_release release;
     last = FeatureRows::range_end(view(counts), first, at_once);
-    for (const CentroidBlock& block :
-         LabelCentroids::blocks_of(csr(indptr, indices, values, n_features), view(lengths),
-                                   PatternView{view(label_indptr), view(labels), n_labels},
-                                   view(counts), first, last, n_threads, interrupted_by_user))
+    std::vector<CentroidBlock> blocks =
+        LabelCentroids::blocks_of(csr(indptr, indices, values, n_features), view(lengths),
+                                  PatternView{view(label_indptr), view(labels), n_labels},
+                                  view(counts), first, last, n_threads, interrupted_by_user);
+    all.reserve(blocks);
+    for (CentroidBlock& block : blocks) {
       all.append(block);
+      block = {};  // so that the lists are not in memory twice
+    }
   }
   return std::make_tuple(last, to_numpy(std::move(all.starts)),
                          to_numpy(std::move(all.wide_starts)), to_numpy(std::move(all.labels)),

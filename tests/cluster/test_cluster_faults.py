@@ -3,6 +3,7 @@
 import os
 import random
 import resource
+import shutil
 import signal
 import threading
 import time
@@ -15,9 +16,10 @@ from scipy import sparse
 
 pytest.importorskip("distributed", reason="needs the extra [cluster]")
 
-from vicinal.cluster import ClusterIndex, WorkersLostError
+from vicinal import Blend
+from vicinal.cluster import ClusterIndex, ClusterTasks, WorkersLostError
 from vicinal.datasets.generated import zipf_rows
-from vicinal.index import InvertedIndex, SegmentedIndex
+from vicinal.index import InvertedIndex, SegmentedAlgorithm, SegmentedIndex
 
 pytestmark = [
     pytest.mark.native,
@@ -136,6 +138,10 @@ def test_many_faults_at_random_moments(own_cluster, X, tmp_path, seed):
     cluster, client = own_cluster
     SegmentedIndex.build([X], tmp_path / "rows", max_memory=MEMORY)
     wanted, own = InvertedIndex(X).query(X, 6), InvertedIndex(X).query_self(4)
+    Y = zipf_rows(3000, 300, 2, 3).astype(np.int32)
+    blend = Blend("mix").fit(X, Y).scores(X[:900])
+    rows = SegmentedIndex.open(tmp_path / "rows")
+    memory = MEMORY, rows, str(tmp_path / "views")
     cluster.scheduler.allowed_failures = 1000
     chance = random.Random(seed)
     for source in (tmp_path / "rows", X, tmp_path / "rows", X):
@@ -151,6 +157,10 @@ def test_many_faults_at_random_moments(own_cluster, X, tmp_path, seed):
             fault.start()
         same(index.query(X, 6), wanted)
         same(index.query_self(4), own)
+        shutil.rmtree(tmp_path / "views", ignore_errors=True)
+        algorithm = SegmentedAlgorithm(*memory, tasks=ClusterTasks(client))
+        found = Blend("mix", algorithm=algorithm).fit(rows.X, Y).scores(X[:900])
+        assert (found.values != blend.values).nnz == 0
         for fault in faults:
             fault.join()
         cluster.scale(2)

@@ -16,13 +16,14 @@ from distributed import KilledWorker
 from sklearn.base import clone
 
 import vicinal
-from vicinal.cluster import ClusterIndex, column_graph, workers
+from vicinal.cluster import ClusterIndex, ClusterTasks, column_graph, workers
 from vicinal.cluster.index import query_blocks
 from vicinal.cluster.workers import merge_found
 from vicinal.datasets.generated import zipf_rows
 from vicinal.errors import InvalidArgumentError
-from vicinal.index import InvertedIndex, SegmentedIndex, segment_files
+from vicinal.index import InvertedIndex, SegmentedAlgorithm, SegmentedIndex, segment_files
 from vicinal.methods._formulas import column_graph as local_column_graph
+from vicinal.methods.blend import scoring as blend_scoring
 
 pytestmark = [
     pytest.mark.native,
@@ -125,6 +126,45 @@ def test_an_estimator_on_the_rows_of_a_folder(client, X, tmp_path):
     assert model.search_.index is index
     plain = vicinal.InstanceKNN().fit(X, Y)
     assert (model.predict(X[:200]) != plain.predict(X[:200])).nnz == 0
+
+
+def test_a_blend_whose_views_are_in_a_folder(client, X, tmp_path, monkeypatch):
+    """Workers sum up the centroids, search, solve and compare; the answers have the same bits."""
+    monkeypatch.setattr(blend_scoring, "LEAST_TASK", 16)
+    monkeypatch.setattr(segment_files, "FEWEST_ENTRIES", 1000)
+    Y = zipf_rows(3000, 300, 2, 3).astype(np.int32)
+    plain = vicinal.Blend().fit(X[:800], Y[:800])
+    index = SegmentedIndex.build([X[:800]], tmp_path / "rows", postings=False)
+    tasks = Counted(client)
+    algorithm = SegmentedAlgorithm(MEMORY, index, str(tmp_path / "views"), tasks=tasks)
+    model = vicinal.Blend(algorithm=algorithm).fit(index.X, Y[:800])
+    assert tasks.functions == {"CentroidRows.lists", "RemoteBlend.listed"}
+    tasks.functions.clear()
+    same_scores(model, plain, X[800:1000])
+    assert tasks.functions == {"RemoteBlend.listed"}
+    # The rows that it learns are on this machine.
+    for each in (model, plain):
+        each.partial_fit(X[1000:1002], Y[1000:1002])
+    same_scores(model, plain, X[800:1000])
+
+
+def same_scores(model, other, Q):
+    a, b = model.scores(Q), other.scores(Q)
+    assert np.array_equal(a.base, b.base)
+    for name in ("indptr", "indices", "data"):
+        assert np.array_equal(getattr(a.values, name), getattr(b.values, name))
+
+
+class Counted(ClusterTasks):
+    """Remembers which functions ran on workers."""
+
+    def __init__(self, client):
+        super().__init__(client)
+        self.functions = set()
+
+    def run(self, function, shared, arguments):
+        self.functions.add(function.__qualname__)
+        return super().run(function, shared, arguments)
 
 
 def test_a_model_is_saved_without_its_cluster(client, X, tmp_path):

@@ -14,6 +14,7 @@ from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.generated import zipf_rows
 from vicinal.datasets.xc import write_xc
 from vicinal.errors import InvalidArgumentError
+from vicinal.methods.blend import scoring
 
 pytestmark = [
     pytest.mark.native,
@@ -23,7 +24,9 @@ pytestmark = [
 ]
 
 
-def test_train_on_a_cluster(cluster, tmp_path):
+@pytest.mark.parametrize("method", ["instance-knn", "blend"])
+def test_train_on_a_cluster(cluster, tmp_path, method, monkeypatch):
+    monkeypatch.setattr(scoring, "LEAST_TASK", 8)
     X = zipf_rows(500, 200, 1, 8).astype(np.float64)
     Y = zipf_rows(500, 12, 2, 2).astype(np.int32)
     names = [f"feature{i}" for i in range(200)], [f"label{i}" for i in range(12)]
@@ -36,13 +39,15 @@ def test_train_on_a_cluster(cluster, tmp_path):
     }
     models = {}
     for name, options in variants.items():
-        words = ["train", file, "-o", tmp_path / name, "--method", "instance-knn", *options]
+        words = ["train", file, "-o", tmp_path / name, "--method", method, *options]
         result = CliRunner().invoke(app, [str(word) for word in words])
         assert result.exception is None, result.output
         models[name] = vicinal.load(tmp_path / name)
     wanted = models["plain"].predict(X)
     for name in ("sent", "shared"):
         assert np.array_equal(models[name].predict(X).toarray(), wanted.toarray())
+        for scores, known in zip(models[name].rank(X, 5), models["plain"].rank(X, 5), strict=True):
+            assert np.array_equal(scores, known)
 
 
 def test_a_wrong_address_is_named():

@@ -1,14 +1,22 @@
 """A blend whose views are in a folder answers like one in memory, bit for bit."""
 
+import copy as copy_module
+import mmap
+import os
+import shutil
+import signal
+from contextlib import suppress
+from pathlib import Path
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 import vicinal
 from vicinal import Blend
-from vicinal._core import arrays
+from vicinal._core import arrays, csr
 from vicinal.errors import ModelFormatError
 from vicinal.index import SegmentedAlgorithm, SegmentedIndex, segment_files
 from vicinal.methods.blend import view_folder
@@ -61,11 +69,215 @@ def test_answers_are_those_of_the_model_in_memory(seed, n_labels, tmp_path_facto
     same(plain, stored, Q)
     stored.save(folder / "model")
     same(plain, vicinal.load(folder / "model"), Q)
-    # Rows that are learned afterwards are in memory.
-    known = sparse.csr_array(Y[:3])
+    # What is learned afterwards is on disk, if the views are: the saved model has it.
+    known, is_stored = sparse.csr_array(Y[:3]), has_words(stored)
     same(plain.partial_fit(Q[:3], known), stored.partial_fit(Q[:3], known), Q)
+    if is_stored:
+        same(plain, vicinal.load(folder / "model"), Q)
     stored.save(folder / "learned")
     same(plain, vicinal.load(folder / "learned"), Q)
+
+
+def has_words(model):
+    """A few rows may be so dense that they are measurements."""
+    return any(view.look.is_words for view in model.scoring_.views)
+
+
+def changed(model, step, rng):
+    """Learn, forget or fit again: the same for every model that has made the same steps."""
+    n_features = model.n_features_in_
+    kinds = ["row", "row", "row", "rows", "rows", "names", "forget", "forget", "recalibrate"]
+    kind = rng.choice(kinds)
+    count = 1 if kind == "row" else int(rng.integers(2, 5))
+    if kind == "recalibrate":
+        return model.recalibrate()
+    if kind == "forget":
+        left = model.row_ids_
+        return model.forget(rng.choice(left, min(count, len(left) - 2), replace=False))
+    X = np.where(rng.random((count, n_features)) < 0.3, rng.integers(1, 4, (count, n_features)), 0)
+    if kind == "names":
+        labels = [["new", f"newer {step}"]] * count
+        return model.partial_fit(sparse.csr_array(X / 3), labels, row_names=[f"r{step}"] * count)
+    Y = (rng.random((count, len(model.label_names_))) < 0.2).astype(np.int32)
+    return model.partial_fit(sparse.csr_array(X.astype(np.float64)), sparse.csr_array(Y))
+
+
+@given(seed=st.integers(0, 100_000), at=st.sampled_from([0.1, "never"]))
+@settings(max_examples=20, deadline=None)
+def test_changes_are_those_of_the_model_in_memory(seed, at, tmp_path_factory):
+    """Random changes, after each of which the saved model may be loaded instead."""
+    folder = tmp_path_factory.mktemp("blend")
+    X, Y, Q = random_data(seed, 40)
+    rng = np.random.default_rng(seed)
+    plain = Blend(random_state=3, recalibrate_at=at).fit(X, Y)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segment_files, "FEWEST_ENTRIES", 1)
+        patch.setattr(csr, "MAPPED_ROOM_FROM", 1)
+        stored = on_disk(X, Y, folder, random_state=3, recalibrate_at=at)
+        assume(has_words(stored))
+        stored.save(folder / "model")
+        for step in range(12):
+            draws = int(rng.integers(0, 2**31))
+            for model in (plain, stored):
+                changed(model, step, np.random.default_rng(draws))
+            same(plain, stored, Q)
+            if rng.random() < 0.3:
+                stored.save(folder / "model")
+            if rng.random() < 0.3:
+                stored = vicinal.load(folder / "model")
+                same(plain, stored, Q)
+                assert stored.row_ids_.tolist() == plain.row_ids_.tolist()
+                assert stored.row_names_ == plain.row_names_
+                assert stored.label_names_ == plain.label_names_
+                assert stored.calibration_ == plain.calibration_
+
+
+def test_the_saved_model_refers_to_its_rows(tmp_path):
+    X, Y, _ = random_data(12, 40)
+    on_disk(X, Y, tmp_path).save(tmp_path / "model")
+    rows = tmp_path / "rows"
+    state = vicinal.load(tmp_path / "model").get_state()
+    assert state["X"] is None
+    assert state["rows in"][0] == str(rows)
+    rows.rename(tmp_path / "elsewhere")
+    with pytest.raises(ModelFormatError, match="rows: expected a segmented index"):
+        vicinal.load(tmp_path / "model")
+
+
+def test_a_copy_changes_in_memory(tmp_path):
+    X, Y, Q = random_data(6, 40)
+    stored = on_disk(X, Y, tmp_path)
+    stored.save(tmp_path / "model")
+    copy = stored.snapshot().partial_fit(Q[:2], sparse.csr_array(Y[:2]))
+    copy.save(tmp_path / "copy")
+    same(copy, vicinal.load(tmp_path / "copy"), Q)
+    same(stored, vicinal.load(tmp_path / "model"), Q)
+    same(stored, copy_module.deepcopy(stored), Q)
+
+
+def test_of_two_models_the_second_to_change_is_refused(tmp_path):
+    X, Y, Q = random_data(7, 40)
+    on_disk(X, Y, tmp_path).save(tmp_path / "model")
+    first, second = vicinal.load(tmp_path / "model"), vicinal.load(tmp_path / "model")
+    first.partial_fit(Q[:1], sparse.csr_array(Y[:1]))
+    before = second.scores(Q).values.data
+    with pytest.raises(ValueError, match="load it again"):
+        second.partial_fit(Q[:1], sparse.csr_array(Y[:1]))
+    np.testing.assert_array_equal(second.scores(Q).values.data, before)
+    same(first, vicinal.load(tmp_path / "model"), Q)
+
+
+def test_a_damaged_log_is_refused(tmp_path):
+    X, Y, Q = random_data(8, 40)
+    stored = on_disk(X, Y, tmp_path)
+    stored.save(tmp_path / "model")
+    for row in range(3):
+        stored.partial_fit(Q[row : row + 1], sparse.csr_array(Y[:1]))
+    log = next(file for file in (tmp_path / "views").iterdir() if view_folder.is_log(file.name))
+    whole = log.read_bytes()
+    log.write_bytes(whole.replace(b"learned", b"lea4ned", 1))
+    with pytest.raises(ModelFormatError, match="checksum"):
+        vicinal.load(tmp_path / "model")
+    # The end of a line that did not reach the disk is no change.
+    before = Blend().fit(X, Y).partial_fit(Q[:1], sparse.csr_array(Y[:1]))
+    before.partial_fit(Q[1:2], sparse.csr_array(Y[:1]))
+    for torn in (whole[:-1], whole[:-40], whole[:-3] + b"0" + whole[-2:]):
+        log.write_bytes(torn)
+        model = vicinal.load(tmp_path / "model")
+        same(before, model, Q)
+        model.forget([0])
+        same(model, vicinal.load(tmp_path / "model"), Q)
+
+
+def test_a_failed_write_changes_nothing(tmp_path, monkeypatch):
+    X, Y, Q = random_data(9, 40)
+    stored = on_disk(X, Y, tmp_path)
+    stored.save(tmp_path / "model")
+    stored.partial_fit(Q[:1], sparse.csr_array(Y[:1]))
+
+    def fails(descriptor):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(view_folder.os, "fsync", fails)
+        with pytest.raises(OSError, match="No space"):
+            stored.partial_fit(Q[1:2], sparse.csr_array(Y[1:2]))
+    stored.forget([0])
+    same(Blend().fit(X, Y).partial_fit(Q[:1], sparse.csr_array(Y[:1])).forget([0]), stored, Q)
+    same(stored, vicinal.load(tmp_path / "model"), Q)
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_killed_at_every_step_of_a_change(tmp_path):
+    """The saved model is the one before the change or the one after it."""
+    X, Y, Q = random_data(10, 40)
+    on_disk(X, Y, tmp_path, n_jobs=1).save(tmp_path / "model")
+    known = sparse.csr_array(Y[:1])
+    states = [Blend().fit(X, Y), Blend().fit(X, Y).partial_fit(Q[:1], known)]
+    wanted = [state.scores(Q).values.toarray() for state in states]
+    seen = set()
+    for n in range(1, 9):
+        shutil.copytree(tmp_path / "views", tmp_path / "kept")
+        child = os.fork()
+        if child == 0:
+            with suppress(BaseException):
+                model = vicinal.load(tmp_path / "model")
+                kill_at(n)
+                model.partial_fit(Q[:1], known)
+            os._exit(0)
+        os.waitpid(child, 0)
+        found = vicinal.load(tmp_path / "model").scores(Q).values.toarray()
+        seen.add([np.array_equal(found, each) for each in wanted].index(True))
+        shutil.rmtree(tmp_path / "views")
+        (tmp_path / "kept").rename(tmp_path / "views")
+    assert seen == {0, 1}
+
+
+def kill_at(n):
+    """End this process at the n-th call to the system that changes files."""
+    left = n
+
+    def counted(call):
+        def step(*args, **options):
+            nonlocal left
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*args, **options)
+
+        return step
+
+    os.open, os.fsync = counted(os.open), counted(os.fsync)
+    Path.open = counted(Path.open)
+
+
+def test_learning_copies_no_rows_of_the_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(segment_files, "FEWEST_ENTRIES", 1)
+    monkeypatch.setattr(csr, "MAPPED_ROOM_FROM", 1)
+    X, Y, Q = random_data(1, 40)
+    X = sparse.vstack([X] * 300, format="csr")
+    Y = sparse.vstack([Y] * 300, format="csr")
+    stored = on_disk(X, Y, tmp_path, recalibrate_at="never")
+    mapped = [view.rows.X for view in stored.scoring_.views] + [stored.search_.X]
+    stored.partial_fit(Q[:3], sparse.csr_array(Y[:3])).forget([1, 2])
+    now = [view.rows.X for view in stored.scoring_.views] + [stored.search_.X]
+    for before, after in zip(mapped, now, strict=True):
+        page = mmap.PAGESIZE // after.data.itemsize
+        address = after.data.ctypes.data
+        pages = next(line for line in maps() if line[0] <= address < line[1])
+        assert pages[1] - address >= before.data.nbytes - mmap.PAGESIZE
+        assert "values" in pages[2]
+        assert after.data[: len(before.data)].tolist() == before.data.tolist()
+        assert len(after.data) > len(before.data) > page
+
+
+def maps():
+    """Return where files are mapped: the first and the last address, and the file."""
+    found = []
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        first, last = (int(each, 16) for each in line.split()[0].split("-"))
+        found.append((first, last, line.split(maxsplit=5)[-1]))
+    return found
 
 
 def test_views_are_mapped_not_copied(tmp_path, monkeypatch):

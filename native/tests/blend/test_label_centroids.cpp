@@ -167,9 +167,9 @@ static Rows many_labels(int n_rows, unsigned seed, int n) {
   return rows;
 }
 
-static void cosines_follow_the_sums(const Rows& rows, const LabelCentroids& centroids) {
+static void cosines_follow_the_sums(const Rows& rows, const LabelCentroids& centroids, Simd simd) {
   const int n = static_cast<int>(centroids.n_labels());
-  CentroidCosines batch;
+  CentroidCosines batch(simd);
   std::vector<CentroidCosines::Row> asked;
   std::vector<std::vector<std::int32_t>> wanted(20);
   for (int row = 0; row < 20; ++row)
@@ -214,6 +214,16 @@ static void cosines_follow_the_sums(const Rows& rows, const LabelCentroids& cent
   }
 }
 
+// Some features are so frequent that they have a number per label.
+static void cosines_follow_the_sums(const Rows& rows, const LabelCentroids& centroids) {
+  int n_dense = 0;
+  for (std::int32_t feature = 0; feature < n_features; ++feature)
+    n_dense += centroids.dense(feature) != nullptr;
+  CHECK(n_dense > 0 && n_dense < n_features);
+  for (const std::string& level : simd_levels())
+    cosines_follow_the_sums(rows, centroids, simd_level(level));
+}
+
 static void many_changes_of_one_list_have_the_bits_of_a_new_build() {
   const int n = 5'000;
   Rows all = many_labels(30, 6, n);
@@ -225,7 +235,7 @@ static void many_changes_of_one_list_have_the_bits_of_a_new_build() {
   }
   const LabelCentroids fresh = built(all, n);
   CHECK(same(centroids, fresh));
-  CentroidCosines changed, expected;
+  CentroidCosines changed(simd_level("auto")), expected(simd_level("auto"));
   std::vector<CentroidCosines::Row> asked;
   for (int row = 0; row < 10; ++row)
     asked.push_back({all.features(n_features).columns(row),
@@ -263,7 +273,7 @@ static void blocks_can_be_read_again_and_are_checked() {
 }
 
 TEST(test_label_centroids) {
-  const Rows mixed = many_labels(400, 5, 10'000), positive = words(800, 9, 10'000);
+  const Rows mixed = many_labels(700, 5, 10'000), positive = words(800, 9, 10'000);
   cosines_follow_the_sums(mixed, built(mixed, 10'000, 2, 300));
   const LabelCentroids whole = built(positive, 10'000);
   cosines_follow_the_sums(positive, whole);

@@ -15,6 +15,9 @@ New rows of a model are written after the existing ones, so that adding one row 
 Existing views never change, because entries that were once returned are never overwritten.
 """
 
+import ctypes
+import mmap
+import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeGuard, cast, overload
 
@@ -144,12 +147,14 @@ LEAST_ROOM = 64
 class GrowingArray:
     """An array with spare capacity after the entries in use.
 
-    `values`: kept by reference and never changed: adding the first entries makes a copy.
+    `values`: kept by reference and never changed: adding the first entries makes a copy, unless
+    they are mapped from a file (:func:`room_behind_map`).
     """
 
-    def __init__(self, values: NDArray[Any]) -> None:
+    def __init__(self, values: NDArray[Any], mapped: NDArray[Any] | None = None) -> None:
         self._values = values
         self._used = len(values)
+        self._mapped = mapped
         self._writing = ForkLock()
 
     def head(self, count: int) -> NDArray[Any]:
@@ -168,12 +173,17 @@ class GrowingArray:
                 self._values[count:stop] = fresh
                 self._used = stop
                 return self
-        dtype = np.result_type(self._values, fresh)
         room = stop + max(LEAST_ROOM, int(GROWTH * stop))
-        values = np.empty((room, *self._values.shape[1:]), dtype=dtype)
-        values[:count] = self._values[:count]
+        head = self._values[:count] if self._mapped is None else self._mapped
+        values = room_behind_map(head, room) if count >= len(head) else None
+        is_mapped = values is not None and _keeps(fresh, head.dtype)
+        if values is None or not is_mapped:
+            dtype = np.result_type(self._values, fresh)
+            values = np.empty((room, *self._values.shape[1:]), dtype=dtype)
+        copied = len(head) if is_mapped else 0
+        values[copied:count] = self._values[copied:count]
         values[count:stop] = fresh
-        larger = GrowingArray(values)
+        larger = GrowingArray(values, head if is_mapped else None)
         larger._used = stop
         return larger
 
@@ -182,8 +192,93 @@ class GrowingArray:
         return (
             count == self._used
             and stop <= len(self._values)
-            and np.can_cast(fresh.dtype, self._values.dtype, "safe")
+            and (
+                np.can_cast(fresh.dtype, self._values.dtype, "safe")
+                or (self._mapped is not None and _keeps(fresh, self._values.dtype))
+            )
         )
+
+
+def _keeps(fresh: NDArray[Any], dtype: np.dtype[Any]) -> bool:
+    """Tell whether an array of this type can hold these very values."""
+    if np.can_cast(fresh.dtype, dtype, "safe"):
+        return True
+    with np.errstate(over="ignore", invalid="ignore"):
+        return dtype.kind == "f" and bool((fresh.astype(dtype) == fresh).all())
+
+
+MAPPED_ROOM_FROM = 2**20
+"""Bytes of a file from which on rows are added behind its mapping; less is copied in no time."""
+
+
+class _Region:
+    """Addresses that NumPy uses as an array: pages of a file, and memory behind them."""
+
+    def __init__(self, first: int, shown: int, size: int) -> None:
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._libc.mmap.restype = self._libc.mremap.restype = ctypes.c_void_p
+        self._size, self.address = ctypes.c_size_t(size), self._reserved(size)
+        start = ctypes.c_void_p(self.address)
+        # Of an old size of 0, the old mapping stays. The flags are MAYMOVE and FIXED.
+        moved = self._libc.mremap(ctypes.c_void_p(first), 0, ctypes.c_size_t(shown), 3, start)
+        behind, rest = ctypes.c_void_p(self.address + shown), ctypes.c_size_t(size - shown)
+        access = mmap.PROT_READ | mmap.PROT_WRITE
+        if moved != self.address or self._libc.mprotect(behind, rest, access):
+            raise OSError(ctypes.get_errno(), "a file could not be mapped again")
+
+    def _reserved(self, size: int) -> int:
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        length, nowhere = ctypes.c_size_t(size), ctypes.c_void_p(None)
+        found: int = self._libc.mmap(nowhere, length, 0, flags, -1, ctypes.c_long(0))
+        if found == ctypes.c_void_p(-1).value:
+            raise OSError(ctypes.get_errno(), "no addresses are left")
+        return found
+
+    def array(self, offset: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return an array from an offset on, which keeps the region."""
+        place = (self.address + offset, False)
+        self.__array_interface__ = {
+            "data": place,
+            "shape": (count,),
+            "typestr": dtype.str,
+            "version": 3,
+        }
+        return np.asarray(self)
+
+    def __del__(self) -> None:
+        """Give the addresses back, once no array refers to them."""
+        if hasattr(self, "address"):
+            self._libc.munmap(ctypes.c_void_p(self.address), self._size)
+
+
+def room_behind_map(mapped: NDArray[Any], count: int) -> NDArray[Any] | None:
+    """Return an array of `count` entries that begins with those of a mapped file, not copied.
+
+    None if the entries are not mapped, are few, or the system cannot show a file at two addresses
+    (it is not Linux). What is written behind them is in memory and never reaches the file.
+    """
+    owner: object = mapped
+    while isinstance(owner, np.ndarray | memoryview):
+        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
+    offset = mapped.ctypes.data % mmap.PAGESIZE
+    if (
+        sys.platform != "linux"
+        or not isinstance(owner, mmap.mmap)
+        or mapped.ndim != 1
+        or not mapped.flags.c_contiguous
+        or mapped.nbytes < MAPPED_ROOM_FROM
+        or offset % mapped.itemsize
+    ):
+        return None
+    shown = (offset + mapped.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE  # in whole pages
+    try:
+        region = _Region(mapped.ctypes.data - offset, shown, offset + count * mapped.itemsize)
+    except OSError:
+        return None
+    values = region.array(offset, count, mapped.dtype)
+    copied = (shown - offset) // mapped.itemsize
+    values[copied : len(mapped)] = mapped[copied:]
+    return values
 
 
 _MARK = "_vicinal_parts"

@@ -127,7 +127,7 @@ def compare(
     """Compare methods on data sets: all metrics, significance tests, and a report."""
     from vicinal.cli.settings import method_words
     from vicinal.comparison import compare as compare_methods
-    from vicinal.metrics.catalogue import every_metric
+    from vicinal.metrics.catalogue import every_metric, metric_info
     from vicinal.report.paper import parse_names
 
     for option, path in (("--latex", latex), ("--csv", csv), ("--parquet", parquet)):
@@ -135,9 +135,10 @@ def compare(
     check_target("--report", report)
     check_target("--pdf", pdf)
     display = parse_names(names_shown or [])
-    metrics = metric or ["hamming-loss"]
+    asked = metric or ["hamming-loss"]
     words = methods.split(",") if methods else []
-    import_modules(imports, [*words, *metrics])
+    import_modules(imports, [*words, *asked])
+    metrics = [metric_info(name).name for name in asked]
     names = method_words(words)
     if source is not None:
         results = stored_results(source, data or [], names, folds)

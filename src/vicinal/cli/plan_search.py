@@ -42,14 +42,14 @@ class Constants:
     examined.
     `entries_per_row`: entries per row when `ns_per_row` was measured. The time grows with the
     entries of the query times those of the rows.
-    `build_ns_per_entry`: processor time to build postings.
+    `build_ns_per_entry`: processor time to build the index.
     `write_ns_per_entry`: processor time to write rows to a folder and to check them when it is
     opened.
-    `postings_bytes_per_entry`, `postings_bytes_per_feature`: on disk, and in the page cache of the
+    `index_bytes_per_entry`, `index_bytes_per_feature`: on disk, and in the page cache of the
     machines that search; a feature counts in each range of rows in which it occurs.
     `merge_ns_per_neighbor`: time to merge one neighbour of one shard into a list.
     `disk_mb_per_second`: how fast files are written to disk and, if memory does not hold the
-    postings, read.
+    index, read.
     """
 
     ns_per_row: float = 0.217
@@ -58,8 +58,8 @@ class Constants:
     entries_per_row: float = 40.9
     build_ns_per_entry: float = 70.0
     write_ns_per_entry: float = 11.0
-    postings_bytes_per_entry: float = 6.0
-    postings_bytes_per_feature: float = 21.6
+    index_bytes_per_entry: float = 6.0
+    index_bytes_per_feature: float = 21.6
     merge_ns_per_neighbor: float = 45.0
     disk_mb_per_second: float = 200.0
 
@@ -117,14 +117,14 @@ class SearchPlan:
     """Estimated resources; seconds are wall-clock time with all workers in parallel."""
 
     disk_gb: float
-    postings_gb: float
+    index_gb: float
     ranges: int
     labels_gb: float
     graph_gb: float
     workers: int
     fits_in_memory: bool
     seconds_to_write: float
-    seconds_to_build_postings: float
+    seconds_to_build_index: float
     seconds_per_million_queries: float
     seconds_for_queries: float
     seconds_for_graph: float
@@ -135,44 +135,43 @@ class SearchPlan:
 def plan(work: Workload, machines: Machines, constants: Constants) -> SearchPlan:
     """Return the estimated resources for a workload.
 
-    If half of the workers' memory can hold the postings, they are read from the page cache;
+    If half of the workers' memory can hold the index, they are read from the page cache;
     otherwise they are read from disk once per million queries. If no number of workers is given, it
-    is the smallest that can hold the postings.
+    is the smallest that can hold the index.
     """
     entries = work.rows * work.entries
     ranges = max(1, math.ceil(entries / machines.range_entries))
     occurring = ranges * seen_features(entries / ranges, work.features)
-    postings = (
-        entries * constants.postings_bytes_per_entry
-        + occurring * constants.postings_bytes_per_feature
+    index = (
+        entries * constants.index_bytes_per_entry + occurring * constants.index_bytes_per_feature
     )
     usable = machines.memory_gb * 1e9 / 2
-    needed = max(1, math.ceil(postings / usable))
+    needed = max(1, math.ceil(index / usable))
     workers = needed if machines.workers is None else machines.workers
     fits = workers >= needed
     cores = workers * machines.cores
     search = workers * constants.query_seconds(work.rows / workers, work.entries)
-    shards = max(cores, math.ceil(postings / usable * machines.cores))
+    shards = max(cores, math.ceil(index / usable * machines.cores))
     merge = 1e-9 * constants.merge_ns_per_neighbor * work.neighbors * shards
     per_query = (search + merge) / cores
     disk_rate = 1e6 * constants.disk_mb_per_second
-    read = 0.0 if fits else postings / (disk_rate * workers)
+    read = 0.0 if fits else index / (disk_rate * workers)
     queries = work.queries * per_query + read * math.ceil(work.queries / 1e6)
     graph = work.rows * per_query + read * math.ceil(work.rows / 1e6)
-    disk = entries * (4 + work.value_bytes) + 12 * work.rows + postings
+    disk = entries * (4 + work.value_bytes) + 12 * work.rows + index
     write = entries * constants.write_ns_per_entry * 1e-9 + disk / disk_rate
     build = entries * constants.build_ns_per_entry * 1e-9
     hours = (queries + graph) / 3600
     return SearchPlan(
         disk_gb=disk / 1e9,
-        postings_gb=postings / 1e9,
+        index_gb=index / 1e9,
         ranges=ranges,
         labels_gb=(8 * work.labels_per_row * work.rows + 50 * work.labels) / 1e9,
         graph_gb=12 * work.neighbors * work.rows / 1e9,
         workers=workers,
         fits_in_memory=fits,
         seconds_to_write=write,
-        seconds_to_build_postings=build / min(machines.cores, ranges),
+        seconds_to_build_index=build / min(machines.cores, ranges),
         seconds_per_million_queries=1e6 * per_query + read,
         seconds_for_queries=queries,
         seconds_for_graph=graph,
@@ -191,18 +190,20 @@ class ModelSpeed:
     `sum_ns`: per entry of a row and label of this row, to sum the rows of each label.
     `weighted`: how much longer a search over weights takes than one over 0/1 values.
     `compare_ns`: per label that shares a feature with a row, and feature, to compare them.
+    `label_ns`: per label and row, to choose the best labels.
     `row_ms`: per row, for all other parts.
     `mixture_seconds`: to learn the mixture.
     """
 
     read_ns: float = 60.0
-    order_ns: float = 180.0
-    view_ns: float = 150.0
-    sum_ns: float = 80.0
-    weighted: float = 5.0
-    compare_ns: float = 1.9
-    row_ms: float = 0.15
-    mixture_seconds: float = 5.0
+    order_ns: float = 120.0
+    view_ns: float = 120.0
+    sum_ns: float = 55.0
+    weighted: float = 2.8
+    compare_ns: float = 0.21
+    label_ns: float = 2.0
+    row_ms: float = 0.25
+    mixture_seconds: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -218,8 +219,12 @@ class ModelPlan:
 
 VIEWS = 2
 """Of the rows that a blend has: as given, and weighted by labels."""
-SAMPLED_ROWS = 20_000
+SAMPLED_ROWS = 14_000
 """Rows that its mixture is learned on."""
+SORTED_ENTRIES, SORTED_BYTES = 2**25, 12
+"""Entries that are sorted by feature at a time while the rows of each label are summed up."""
+PROGRAM_BYTES = 0.3e9
+"""Of the libraries, of blocks of rows and of the sampled rows."""
 
 
 def plan_model(
@@ -235,19 +240,22 @@ def plan_model(
     entries = work.rows * work.entries
     pairs, met = label_pairs(work)
     search = VIEWS * speed.weighted * constants.query_seconds(work.rows, work.entries)
-    row = search + VIEWS * met * speed.compare_ns * 1e-9 + speed.row_ms * 1e-3
+    compare = VIEWS * met * speed.compare_ns + work.labels * speed.label_ns
+    row = search + compare * 1e-9 + speed.row_ms * 1e-3
     sums = (1 + VIEWS) * speed.sum_ns * entries * work.labels_per_row
     one_core = (speed.read_ns + speed.order_ns + VIEWS * speed.view_ns) * entries
     sample = min(work.rows, SAMPLED_ROWS) * row
     fit = one_core * 1e-9 + (sums * 1e-9 + sample) / machines.cores
     labels = 8 * work.labels_per_row * work.rows + 60 * work.labels
-    per_entry = 8 + VIEWS * (8 + constants.postings_bytes_per_entry)
-    per_feature = VIEWS * (constants.postings_bytes_per_feature + 20) * work.features
-    counted = 90 * work.rows + 40 * work.features + 80 * work.labels
+    per_entry = 12 + VIEWS * (8 + constants.index_bytes_per_entry)
+    per_feature = VIEWS * (constants.index_bytes_per_feature + 20) * work.features
+    counted = 130 * work.rows + 40 * work.features + 590 * work.labels + PROGRAM_BYTES
+    sorting = SORTED_BYTES * min(entries, SORTED_ENTRIES)
+    in_memory = entries * per_entry + 8 * VIEWS * pairs + per_feature + sorting
     return ModelPlan(
         fit_seconds=fit + speed.mixture_seconds,
         row_ms=1e3 * row,
-        memory_gb=(entries * per_entry + 8 * VIEWS * pairs + per_feature + labels + counted) / 1e9,
+        memory_gb=(in_memory + labels + counted) / 1e9,
         disk_gb=(entries * (per_entry + 4 * VIEWS) + 8 * VIEWS * pairs + per_feature) / 1e9,
         disk_memory_gb=machines.build_gb + (labels + counted) / 1e9,
     )
@@ -308,7 +316,7 @@ def calibrated(
 ) -> Constants:
     """Measure the speed of one core on rows of `entries` features each, drawn by Zipf's law.
 
-    Queries search a quarter of the rows and all of them, in ranges of a quarter each; postings are
+    Queries search a quarter of the rows and all of them, in ranges of a quarter each; an index is
     built for a quarter of the rows and for a sixteenth. The differences show what grows with the
     rows, the entries and the features. Each time is the smallest of three runs, to reduce the
     influence of other programs.
@@ -335,15 +343,15 @@ def calibrated(
         entries_per_row=large.n_entries / quarter,
         build_ns_per_entry=1e9 * large.build / large.n_entries,
         write_ns_per_entry=1e9 * large.write / large.n_entries,
-        postings_bytes_per_entry=stored[0],
-        postings_bytes_per_feature=stored[1],
+        index_bytes_per_entry=stored[0],
+        index_bytes_per_feature=stored[1],
         merge_ns_per_neighbor=_merge_ns(n_queries, neighbors),
         disk_mb_per_second=_disk_rate(written_mb),
     )
 
 
 def _query_seconds(parts: "Sequence[Csr]", queries: "Csr", neighbors: int) -> float:
-    """Return the time of queries on one core, the postings of each part being stored together."""
+    """Return the time of queries on one core, the index of each part being stored apart."""
     from vicinal.index.segmented import BYTES_PER_ENTRY, LEAST_MEMORY, SegmentedIndex
 
     largest = max(part.nnz for part in parts)
@@ -355,7 +363,7 @@ def _query_seconds(parts: "Sequence[Csr]", queries: "Csr", neighbors: int) -> fl
 
 @dataclass(frozen=True)
 class _Building:
-    """What it takes to write some rows and to build their postings; times of one core."""
+    """What it takes to write some rows and to build their index; times of one core."""
 
     n_entries: int
     n_features: int
@@ -398,7 +406,7 @@ def _best(call: Callable[[], object], clock: Callable[[], float] = time.perf_cou
 
 
 def _write(X: object, *, postings: bool = True) -> int:
-    """Write an index; return the bytes of its postings on disk."""
+    """Write an index; return the bytes of what a search reads."""
     from vicinal.index.segmented import SegmentedIndex
 
     with tempfile.TemporaryDirectory() as folder:
@@ -508,13 +516,13 @@ def _facts(found: "SearchPlan") -> dict[str, object]:
     """Return the estimates for searches by name."""
     return {
         "searches: rows and index on disk, GB": found.disk_gb,
-        "searches: of these the index, GB": found.postings_gb,
+        "searches: of these the index, GB": found.index_gb,
         "searches: parts that the index is divided into": found.ranges,
         "searches: labels in memory, GB": found.labels_gb,
         "searches: machines": found.workers,
         "searches: the index fits in their memory": found.fits_in_memory,
         "searches: writing rows and index, minutes": found.seconds_to_write / 60,
-        "searches: building the index, minutes": found.seconds_to_build_postings / 60,
+        "searches: building the index, minutes": found.seconds_to_build_index / 60,
         "searches: a million rows, minutes": found.seconds_per_million_queries / 60,
         "searches: all rows asked for, hours": found.seconds_for_queries / 3600,
         "searches: neighbours of every training row, GB": found.graph_gb,

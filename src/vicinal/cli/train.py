@@ -4,7 +4,8 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,6 +28,7 @@ from vicinal.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from vicinal._core.arrays import Csr
     from vicinal.cli.data_source import Source
+    from vicinal.cluster import ClusterTasks
     from vicinal.datasets import Content, Reading
     from vicinal.datasets.blocks import RowChunk
     from vicinal.index import SegmentedIndex
@@ -133,19 +135,30 @@ def searching(estimator: Any, rows: "SegmentedIndex | None", cluster: str | None
     if (cluster is not None or rows is not None) and "algorithm" not in estimator.get_params():
         got = type(estimator).__name__
         raise InvalidArgumentError("--method", "a method that searches neighbours", got)
-    if cluster is not None and rows is not None and isinstance(estimator, Blend):
-        expected = "no value together with --out-of-core and the blend, whose views are on disk"
-        raise InvalidArgumentError("--cluster", expected, cluster)
+    if rows is not None and isinstance(estimator, Blend):
+        views = str(Path(str(rows.folder)).resolve().parent / "views")  # those of earlier rows go
+        shutil.rmtree(views, ignore_errors=True)
+        local = SegmentedAlgorithm(rows.max_memory, rows, views)
+        with nullcontext() if cluster is None else _tasks(cluster) as tasks:
+            estimator.set_params(algorithm=replace(local, tasks=tasks))
+            yield
+        estimator.set_params(algorithm=local)
+        return
     if cluster is not None:
         yield from _on_cluster(estimator, cluster, None if rows is None else rows.folder)
         return
     if rows is not None:
-        views = None
-        if isinstance(estimator, Blend):  # beside the rows, without the views of earlier rows
-            views = str(Path(str(rows.folder)).resolve().parent / "views")
-            shutil.rmtree(views, ignore_errors=True)
-        estimator.set_params(algorithm=SegmentedAlgorithm(rows.max_memory, rows, views))
+        estimator.set_params(algorithm=SegmentedAlgorithm(rows.max_memory, rows))
     yield
+
+
+@contextmanager
+def _tasks(address: str) -> "Iterator[ClusterTasks]":
+    """Connect to the workers of a blend whose views are on disk."""
+    from vicinal.cluster import ClusterTasks, connected
+
+    with connected(address) as client:
+        yield ClusterTasks(client)
 
 
 def _on_cluster(estimator: Any, address: str, folder: Path | None) -> Iterator[None]:

@@ -7,7 +7,13 @@ queries, so Dask repeats those of a worker that died. Needs the extra ``[cluster
 
 from importlib import import_module
 
-from vicinal.cluster.index import ClusterAlgorithm, ClusterIndex, column_graph, connected
+from vicinal.cluster.index import (
+    ClusterAlgorithm,
+    ClusterIndex,
+    ClusterTasks,
+    column_graph,
+    connected,
+)
 from vicinal.cluster.workers import WorkersLostError
 from vicinal.errors import MissingExtraError
 
@@ -17,4 +23,11 @@ except ImportError:
     raise MissingExtraError("distributed", "cluster") from None
 
 
-__all__ = ["ClusterAlgorithm", "ClusterIndex", "WorkersLostError", "column_graph", "connected"]
+__all__ = [
+    "ClusterAlgorithm",
+    "ClusterIndex",
+    "ClusterTasks",
+    "WorkersLostError",
+    "column_graph",
+    "connected",
+]

@@ -2,13 +2,15 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from distributed import Client, Future
@@ -473,6 +475,49 @@ class ClusterAlgorithm:
     def __deepcopy__(self, memo: object) -> "ClusterAlgorithm":
         """Return itself: a connection is not copied."""
         return self
+
+
+class ClusterTasks:
+    """Runs pure functions on the workers of a Dask cluster, such as those of a blend.
+
+    Pass it as ``SegmentedAlgorithm(limit, index, folder, tasks=ClusterTasks(client))``. Workers
+    read the views of a :class:`~vicinal.Blend` from the folder, which they see under the same path:
+    they search, solve local ridge, sum up centroids and compare with them, and return what the
+    parts say of labels.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Client of a Dask cluster. Each task uses one thread.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._held: WeakKeyDictionary[Any, Future] = WeakKeyDictionary()
+
+    def __deepcopy__(self, memo: object) -> "ClusterTasks":
+        """Return itself: a connection is not copied."""
+        return self
+
+    @property
+    def at_once(self) -> int:
+        """Number of tasks that the workers run at the same time."""
+        return max(1, int(sum(self._client.nthreads().values())))
+
+    def run(
+        self, function: Callable[..., Any], shared: object, arguments: Iterable[tuple[Any, ...]]
+    ) -> Iterator[Any]:
+        """Yield ``function(shared, *each)`` for each of the arguments, in their order.
+
+        What they share is sent once to each worker; the scheduler keeps it for others.
+        """
+        submit = self._client.submit
+        with holding_data():
+            held = self._held.get(shared)
+            if held is None:
+                held = self._held[shared] = submit(value, shared, key=f"shared-{token_hex(8)}")
+            starters = (partial(submit, function, held, *each, pure=False) for each in arguments)
+            yield from in_flight(self._client, starters, TASKS_AHEAD * self.at_once)
 
 
 @contextmanager

@@ -1,12 +1,12 @@
 """Exact search over sparse rows that may exceed main memory, from a folder or from arrays."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from vicinal.index.segment_files import (
     PostingsWriter,
     RowRun,
     are_same_rows,
+    new_name,
     search_ranges,
 )
 from vicinal.index.segment_store import FolderStore, MemoryStore, Merged, Store, tail_to_merge
@@ -453,6 +454,11 @@ class SegmentedIndex:
         return self._store.folder if isinstance(self._store, FolderStore) else None
 
     @property
+    def stamp(self) -> str:
+        """Random text that is another one after each change of the folder; empty in memory."""
+        return self._store.manifest.version if isinstance(self._store, FolderStore) else ""
+
+    @property
     def prefers_whole_batches(self) -> bool:
         """Whether postings exceed the limit, so that every call of :meth:`query` builds some."""
         entries = sum(run.n_entries for run in self._version.runs if not run.postings)
@@ -502,7 +508,8 @@ class SegmentedIndex:
             check_room_for_ids(first, count)
             if count:
                 runs = (*version.runs, RowRun.of(fresh, first))
-                merged = max(1, tail_to_merge([len(run) for run in runs]))
+                fixed = sum(map(self._stays, runs))  # those of a folder are the first
+                merged = max(1, tail_to_merge([len(run) for run in runs[fixed:]]))
                 parts: list[RowRun | Merged] = [*runs[:-merged], Merged(runs[-merged:])]
                 self._publish(parts, first + count)
         return np.arange(first, first + count)
@@ -517,7 +524,7 @@ class SegmentedIndex:
         with self._writing:
             ids = check_rows("rows", rows, self.n_rows)
             runs = [run.without(ids) for run in self._version.runs]
-            parts = [Merged([run]) if should_compact(run.removed) else run for run in runs]
+            parts = [self._rewritten(run, should_compact(run.removed)) for run in runs]
             self._publish(parts, self.n_rows)
 
     def compact(self) -> None:
@@ -525,13 +532,22 @@ class SegmentedIndex:
         with self._writing:
             runs = self._version.runs
             if any(run.removed.any() for run in runs):
-                parts = [Merged([run]) if run.removed.any() else run for run in runs]
+                parts = [self._rewritten(run, bool(run.removed.any())) for run in runs]
                 self._publish(parts, self.n_rows)
+
+    def _stays(self, run: RowRun) -> bool:
+        """Tell whether a run is in the folder of the index that this one is a copy of."""
+        return bool(run.name) and not isinstance(self._store, FolderStore)
+
+    def _rewritten(self, run: RowRun, is_wanted: bool) -> RowRun | Merged:
+        """Return a run without its removed rows if that is wanted and copies no file to memory."""
+        return Merged([run]) if is_wanted and not self._stays(run) else run
 
     def copy(self) -> "SegmentedIndex":
         """Return an independent copy of the index.
 
-        Mapped rows are shared. Rows added to the copy are kept in memory, not in the folder.
+        Mapped rows are shared. Rows added to the copy are kept in memory, not in the folder. The
+        rows of the folder are never copied: removed ones are only marked.
         """
         twin = object.__new__(SegmentedIndex)
         own = {"_writing": ForkLock(), "_store": MemoryStore(), "_postings": self._postings.copy()}
@@ -575,6 +591,19 @@ def _rebuilt(
     return index
 
 
+class Tasks(Protocol):
+    """Runs pure functions elsewhere, several at a time."""
+
+    @property
+    def at_once(self) -> int:
+        """Number of functions that run at the same time."""
+
+    def run(
+        self, function: Callable[..., Any], shared: object, arguments: Iterable[tuple[Any, ...]]
+    ) -> Iterator[Any]:
+        """Yield ``function(shared, *each)`` for each of the arguments, in their order."""
+
+
 @dataclass(frozen=True)
 class SegmentedAlgorithm:
     """A :class:`SegmentedIndex` over the rows of a model: pass it as ``algorithm=``.
@@ -593,6 +622,9 @@ class SegmentedAlgorithm:
         per entry of sparse rows. The saved model refers to this folder. None: in memory.
     is_written : bool
         Whether the folder has all views already; if one is missing, it is an error.
+    tasks : ClusterTasks or None
+        Workers that a :class:`~vicinal.Blend` uses if its views are in a `folder` which they see
+        under the same path (:class:`vicinal.cluster.ClusterTasks`).
 
     Examples
     --------
@@ -606,11 +638,19 @@ class SegmentedAlgorithm:
     index: SegmentedIndex | None = None
     folder: str | None = None
     is_written: bool = False
+    tasks: "Tasks | None" = None
 
     @property
     def limit(self) -> int:
         """Bytes of postings to keep or to build at a time."""
         return _checked_memory(self.max_memory)
+
+    def written(self, X: Csr, kept: Int) -> SegmentedIndex:
+        """Write some rows to the folder; those that a saved model refers to stay there."""
+        target = Path(str(self.folder)) / new_name("rows")
+        step = max(1, BLOCK_ENTRIES * len(kept) // max(1, X.nnz))
+        blocks = (X[kept[start : start + step]] for start in range(0, len(kept), step))
+        return SegmentedIndex.build(blocks, target, max_memory=self.limit, postings=False)
 
     def __deepcopy__(self, memo: object) -> "SegmentedAlgorithm":
         """Return itself: it does not change, and mapped rows are recognised by their address."""

@@ -224,7 +224,8 @@ class SmallChange:
         changed = ChangedRows(rows, Y, graph, self.live)
         fewer = self._revised(version, changed, version.label_names, forgotten=len(places))
         most = max(FEWEST_EMPTY, EMPTY_SHARE * fewer.rows.n_rows)
-        return self.compacted(fewer) if fewer.rows.n_empty > most else fewer
+        is_due = fewer.rows.n_empty > most and not self.model._keeps_places()
+        return self.compacted(fewer) if is_due else fewer
 
     def _rows_without(
         self, rows: TrainingRows, places: Int, graph: LiveGraph | None
@@ -365,6 +366,10 @@ class IncrementalEstimator(NeighborEstimator):
     def _can_update(self) -> bool:
         """Tell whether ``_update`` supports the current parameters."""
         return True
+
+    def _keeps_places(self) -> bool:
+        """Tell whether the places of forgotten rows stay empty, however many they are."""
+        return False
 
     def _vote_groups(self, scoring: Scoring, X: Features) -> VoteGroups | None:
         """Return the groups of rows whose votes are counted apart; None for one group."""

@@ -6,7 +6,7 @@ is not, and it can change published figures by more than the differences between
 
 import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from types import MappingProxyType
@@ -228,6 +228,22 @@ def metric_info(name: object) -> MetricInfo:
         if ":" in name:
             return _imported(name)
     raise InvalidArgumentError("metrics", f"the name of a metric{_hint(name)}", repr(name))
+
+
+def is_declared(name: str) -> bool:
+    """Tell whether there is a metric of this name; an own one needs its module to be imported."""
+    return name in _OWN or (name.partition("@")[0] + "@k" if "@" in name else name) in METRICS
+
+
+def in_table_order(infos: Iterable[MetricInfo]) -> list[MetricInfo]:
+    """Return metrics in the order of tables: at k by increasing k, own metrics at the end."""
+    families = {name: at for at, name in enumerate(METRICS)}
+
+    def place(info: MetricInfo) -> tuple[int, int, str]:
+        family = info.name if info.k is None else info.name.partition("@")[0] + "@k"
+        return families.get(family, len(families)), info.k or 0, info.name
+
+    return sorted(infos, key=place)
 
 
 def _hint(name: object) -> str:

@@ -12,7 +12,7 @@ from rich.table import Table
 from vicinal._core.arrays import Float
 from vicinal._core.html import Cells, Tabular
 from vicinal.errors import InvalidArgumentError
-from vicinal.metrics.catalogue import METRICS, MetricInfo, metric_info
+from vicinal.metrics.catalogue import MetricInfo, in_table_order, metric_info
 from vicinal.metrics.evaluate import evaluate
 
 ARROWS = {"low": " ↓", "high": " ↑", "none": ""}
@@ -99,15 +99,9 @@ def metrics_table(
 
 
 def _in_order(results: Mapping[str, Mapping[str, float]]) -> list[MetricInfo]:
-    """List the metrics of all columns as the catalogue does, those at k by increasing k."""
-    families = list(METRICS)
-    known = {name: metric_info(name) for values in results.values() for name in values}
-
-    def place(info: MetricInfo) -> tuple[int, int]:
-        family = info.name if info.k is None else info.name.partition("@")[0] + "@k"
-        return families.index(family), info.k or 0
-
-    return sorted(known.values(), key=place)
+    """List the metrics of all columns as the catalogue does."""
+    names = dict.fromkeys(name for values in results.values() for name in values)
+    return in_table_order(map(metric_info, names))
 
 
 def _cell(value: float | None) -> str:

@@ -23,6 +23,7 @@ from vicinal.comparison.method_ranking import marks_of
 from vicinal.comparison.score_tables import one_experiment
 from vicinal.errors import InvalidArgumentError
 from vicinal.metrics import metric_info
+from vicinal.metrics.catalogue import in_table_order, is_declared
 from vicinal.report.comparison_details import (
     Curve,
     counted,
@@ -34,7 +35,6 @@ from vicinal.report.comparison_details import (
     metric_title,
     origin_section,
     probability,
-    sorted_metrics,
     times_section,
 )
 from vicinal.report.page import Block, Details, Facts, Page, Paragraph, PlotFigure, Section
@@ -287,7 +287,7 @@ def _pairs(found: Ranking) -> Details:
 
 def every_metric_section(results: Sequence[Result], methods: Sequence[str]) -> Section:
     """Return a table of metrics × methods for each data set."""
-    names = sorted_metrics(list({name for result in results for name in result.values}))
+    names = [info.name for info in in_table_order(map(metric_info, _measured(results)))]
     marks = {name: marks_of(results, name) for name in names}
     tables = []
     for data in dict.fromkeys(result.data for result in results):
@@ -404,7 +404,7 @@ def _rankings(
     results: Sequence[Result], metrics: Sequence[str] | None, alpha: float
 ) -> dict[str, Ranking]:
     """Return the ranking of the methods for each metric to be shown."""
-    measured = {name for result in results for name in result.values}
+    measured = _measured(results)
     asked = list(SHOWN) if metrics is None else [metric_info(name).name for name in metrics]
     names = [name for name in dict.fromkeys(asked) if metrics is not None or name in measured]
     if not names:  # none of the default metrics
@@ -414,6 +414,11 @@ def _rankings(
             known = ", ".join(sorted(measured)) or "none"
             raise InvalidArgumentError("metrics", f"metrics of the results ({known})", repr(name))
     return {name: rank_methods(results, name, alpha) for name in names}
+
+
+def _measured(results: Sequence[Result]) -> set[str]:
+    """Return the metrics of the results, except own ones whose module has not been imported."""
+    return {name for result in results for name in result.values if is_declared(name)}
 
 
 def _own_cells(results: Sequence[Result]) -> dict[tuple[str, str, str], OwnCell]:

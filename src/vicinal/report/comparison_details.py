@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vicinal._core.html import clean
 from vicinal.comparison.method_ranking import marks_of
-from vicinal.metrics import METRICS, metric_info
+from vicinal.metrics import metric_info
 from vicinal.report.page import (
     FAINT,
     INK,
@@ -57,17 +57,6 @@ def metric_title(metric: str) -> str:
 def metric_form(metric: str) -> str:
     """Return the format of a metric's values."""
     return ".2f" if metric in COUNTS else ".3f"
-
-
-def sorted_metrics(names: Sequence[str]) -> list[str]:
-    """Return metrics in the order of the catalogue, those at k by increasing k."""
-    families = list(METRICS)
-
-    def place(name: str) -> tuple[int, int]:
-        k = metric_info(name).k
-        return families.index(name if k is None else name.partition("@")[0] + "@k"), k or 0
-
-    return sorted(names, key=place)
 
 
 NEIGHBORS = ("n_neighbors", "n_neighbors_instance")

@@ -13,6 +13,7 @@ from vicinal.comparison import Ranking, corrected_t_test, rank_methods
 from vicinal.comparison.score_tables import Better, paired
 from vicinal.errors import InvalidArgumentError, MissingExtraError
 from vicinal.metrics import metric_info
+from vicinal.metrics.catalogue import is_declared
 from vicinal.results import Result
 
 WORSE, BETTER = r"\(\bullet\)", r"\(\circ\)"
@@ -124,7 +125,7 @@ def tidy_rows(
     shown = names or {}
     for each in results:
         for metric, values in each.values.items():
-            better = metric_info(metric).better
+            better = metric_info(metric).better if is_declared(metric) else "none"
             for fold, value in enumerate(values, start=1):
                 name = shown.get(each.method, each.method)
                 facts = (each.data, each.method, name, each.seed, fold, metric, value, better)

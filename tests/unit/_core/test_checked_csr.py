@@ -1,5 +1,6 @@
 """Matrices that are checked once: what they share, when they are checked again, how they grow."""
 
+import sys
 from copy import deepcopy
 from typing import Any
 
@@ -130,3 +131,34 @@ def test_rows_beyond_what_short_starts_hold_are_left_to_scipy(monkeypatch: Any) 
 def test_matrices_that_are_not_known_stay_what_they_are() -> None:
     matrix = sparse.csr_array(np.eye(2))
     assert to_user(matrix) is matrix
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="maps a file twice")
+@pytest.mark.parametrize("offset", [0, 64, 4096 + 8])
+def test_rows_are_added_behind_a_mapped_file_without_copying_it(tmp_path, offset):
+    n = 300_001
+    known = np.arange(n, dtype=np.float32)
+    (tmp_path / "file").write_bytes(bytes(offset) + known.tobytes())
+    before = (tmp_path / "file").read_bytes()
+    mapped = np.asarray(np.memmap(tmp_path / "file", np.float32, "r", offset))
+    array, wanted, views = GrowingArray(mapped), known, []
+    for number in range(300):
+        fresh = np.arange(300.0) + number  # of another type, with values that fit
+        array, wanted = array.extended(len(wanted), fresh), np.append(wanted, fresh)
+        views.append(array.head(len(wanted)))
+        assert views[-1].dtype == np.float32
+        with pytest.raises(ValueError, match="read-only"):
+            views[-1][0] = 1
+    assert array._mapped is mapped or np.shares_memory(array._mapped, mapped)
+    for view in views:
+        np.testing.assert_array_equal(view, wanted[: len(view)])
+    # Another future of an earlier state does not disturb this one.
+    other = array.extended(n, np.full(10, -1.0)).head(n + 10)
+    np.testing.assert_array_equal(other, np.append(known, np.full(10, -1.0)))
+    np.testing.assert_array_equal(views[-1], wanted)
+    # Values that do not fit the type of the file are a reason to copy.
+    third = array.extended(len(wanted), np.array([0.1])).head(len(wanted) + 1)
+    assert third.dtype == np.float64
+    np.testing.assert_array_equal(third, np.append(wanted.astype(np.float64), 0.1))
+    del array, views, other
+    assert (tmp_path / "file").read_bytes() == before

@@ -13,6 +13,7 @@ from vicinal.cli.compare import conclusion, ranking_table, spent_seconds
 from vicinal.comparison import compare, rank_methods
 from vicinal.datasets import Dataset, read_file, write_file
 from vicinal.methods import BRkNN, MLkNN
+from vicinal.metrics import catalogue
 from vicinal.report.paper import latex_table
 from vicinal.results import Result, ResultStore
 
@@ -447,3 +448,38 @@ def test_tables_fit_the_page():
     ]
     assert r"\scriptsize" in latex_table(results, ["micro-f1"])
     assert r"\footnotesize" in latex_table(results[:3], ["micro-f1"])
+
+
+def test_own_metrics_rank_methods_and_are_in_tables_and_reports(
+    run, data_file, tmp_path, monkeypatch
+):
+    (tmp_path / "own_metric_of_a_test.py").write_text(
+        "from vicinal.metrics import Metric\n"
+        "def count(Y, labels):\n    return labels.indptr[1:] - labels.indptr[:-1]\n"
+        "fewer = Metric('fewer-labels', count, better='low', needs='labels', per_row=True)\n"
+    )
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(catalogue, "_OWN", {})
+    monkeypatch.chdir(tmp_path)
+    name, store, page = "own_metric_of_a_test:fewer", tmp_path / "r", tmp_path / "report.html"
+    words = (data_file, *SMALL, "--metric", name, "--store", store, "--report", page, "--json")
+    code, out, err = run("compare", *words)
+    assert code == 0, err
+    (found,) = json.loads(out)
+    assert (found["metric"], found["better"]) == ("fewer-labels", "low")
+    assert set(found["mean_ranks"]) == {"brknn", "mlknn"}
+    assert "fewer-labels" in page.read_text()
+    assert run("train", data_file, "-o", tmp_path / "m", "--method", "brknn")[0] == 0
+    metrics = f"{name},micro-f1"
+    code, out, err = run(
+        "evaluate", tmp_path / "m", data_file, "--rows", "all", "--metrics", metrics
+    )
+    assert code == 0, err
+    assert out.index("micro-f1") < out.index("fewer-labels")
+    monkeypatch.setattr(catalogue, "_OWN", {})  # as in a process that does not import the module
+    words = ("--from", store, "--report", page, "--csv", tmp_path / "folds.csv")
+    code, _, err = run("compare", *words)
+    assert code == 0, err
+    assert "fewer-labels" not in page.read_text()
+    lines = (tmp_path / "folds.csv").read_text().splitlines()
+    assert any(",fewer-labels," in line and ",none," in line for line in lines)

@@ -62,6 +62,7 @@ struct BlendInput {
   std::span<const float> prior;                 // by label
   PatternView own;  // labels of the rows if they are training rows to be left out, else no rows
   std::int64_t n_rows = 0;
+  Simd simd = simd_level("auto");
 
   std::int64_t n_labels() const { return labels.n_columns; }
   std::int64_t n_parts() const {
@@ -83,7 +84,11 @@ struct BlendCells {
 namespace blend_detail {
 
 inline constexpr double least_best = 1e-3;  // what a row's best score counts as at least
-inline constexpr std::int64_t rows_per_task = 16;
+
+// Rows that are compared together read what they share from memory once.
+inline std::int64_t rows_per_task(std::int64_t n_rows, int n_threads) {
+  return std::clamp<std::int64_t>(n_rows / (8 * std::max(n_threads, 1)), 16, 64);
+}
 
 inline double vote_weight(Metric metric, double value, double power) {
   const double similarity =
@@ -143,7 +148,7 @@ class RowCells {
  public:
   explicit RowCells(const BlendInput& input) : input_(input), numbers_(input.n_labels()) {
     for (const BlendView& view : input.views) n_centroids_ += view.centroids != nullptr ? 1 : 0;
-    cosines_.resize(n_centroids_);
+    cosines_.resize(n_centroids_, CentroidCosines(input.simd));
   }
 
   // The cells of rows `first` to `last`.
@@ -425,8 +430,9 @@ class RowCells {
 
 inline BlendCells blend_cells(const BlendInput& input, const CandidateCounts& counts, int n_threads,
                               const InterruptCheck& interrupted = never_interrupted) {
-  using blend_detail::RowCells, blend_detail::rows_per_task;
-  const std::int64_t n_tasks = (input.n_rows + rows_per_task - 1) / rows_per_task;
+  using blend_detail::RowCells;
+  const std::int64_t at_once = blend_detail::rows_per_task(input.n_rows, n_threads);
+  const std::int64_t n_tasks = (input.n_rows + at_once - 1) / at_once;
   std::vector<BlendCells> made(n_tasks);
   std::vector<std::vector<RowCells>> workers(std::max(n_threads, 1));
   parallel_for(
@@ -434,8 +440,8 @@ inline BlendCells blend_cells(const BlendInput& input, const CandidateCounts& co
       [&](std::int64_t task, int worker) {
         if (workers[worker].empty()) workers[worker].emplace_back(input);
         BlendCells& out = made[task];
-        const std::int64_t last = std::min(input.n_rows, (task + 1) * rows_per_task);
-        workers[worker][0].make(task * rows_per_task, last, counts, out);
+        const std::int64_t last = std::min(input.n_rows, (task + 1) * at_once);
+        workers[worker][0].make(task * at_once, last, counts, out);
       },
       interrupted);
   BlendCells all;

@@ -9,7 +9,10 @@
 // object ever changes: a change returns another object, in which some lists are replaced by short
 // lists of differences from them.
 //
-// Memory: 8 bytes per pair of a feature and a label, 4 per feature, 24 per label.
+// The most frequent features have a number per label as well, which vector instructions add.
+//
+// Memory: 8 bytes per pair of a feature and a label, 4 per feature, 24 per label; 4 per label and
+// frequent feature, of which there are at most 64.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "vicinal/blend/dense_sums.hpp"
 #include "vicinal/common/assert.hpp"
 #include "vicinal/common/csr.hpp"
 #include "vicinal/common/parallel.hpp"
@@ -128,6 +132,14 @@ struct GrowingBlock {
   void end_list() {
     starts.push_back(std::ssize(labels));
     wide_starts.push_back(std::ssize(wide));
+  }
+
+  // Make room for the lists of blocks.
+  void reserve(std::span<const CentroidBlock> blocks) {
+    std::size_t n_labels = 0;
+    for (const CentroidBlock& block : blocks) n_labels += block.labels.size();
+    labels.reserve(labels.size() + n_labels);
+    sums.reserve(sums.size() + n_labels);
   }
 
   // Append the lists of another block.
@@ -369,7 +381,7 @@ class LabelCentroids {
  public:
   static constexpr int scale_bits = 32;
   static constexpr double one = 4294967296.0;  // 2^scale_bits
-  static constexpr std::int64_t tile = 4096;   // labels whose products are added together
+  static constexpr std::int64_t tile = tile_labels;
 
   // Of a value of a row of length one.
   static std::int64_t fixed(double value) { return std::llround(std::ldexp(value, scale_bits)); }
@@ -389,14 +401,14 @@ class LabelCentroids {
         adopt(std::move(block));
       first = last;
     }
-    for (std::int64_t label = 0; label < n_labels_; ++label) update_norm(label);
+    finish();
   }
 
   // The same from blocks of all features, in order, that were built before and are sound.
   LabelCentroids(std::int64_t n_features, std::int64_t n_labels, std::vector<CentroidBlock> blocks)
       : LabelCentroids(n_features, n_labels) {
     for (CentroidBlock& block : blocks) adopt(std::move(block));
-    for (std::int64_t label = 0; label < n_labels_; ++label) update_norm(label);
+    finish();
   }
 
   // The rows that have each of some features, then feature by feature the sums of their labels.
@@ -450,7 +462,7 @@ class LabelCentroids {
   const std::vector<CentroidBlock>& blocks() const { return *blocks_; }
 
   std::int64_t bytes() const {
-    std::int64_t total = n_labels_ * 24;
+    std::int64_t total = n_labels_ * 24 + std::ssize(dense_) * 4 * n_labels_;
     for (const CentroidBlock& block : *blocks_) total += block.bytes();
     for (const auto& page : pages_)
       if (page)
@@ -487,6 +499,13 @@ class LabelCentroids {
   const CentroidList* changed_list(std::int32_t feature) const {
     const auto& page = pages_[feature / page_features];
     return page == nullptr ? nullptr : (*page)[feature % page_features].get();
+  }
+
+  // The sums of a frequent feature by tile, else nothing.
+  const DenseTiles* dense(std::int32_t feature) const {
+    const auto at = std::lower_bound(frequent_.begin(), frequent_.end(), feature);
+    if (at == frequent_.end() || *at != feature) return nullptr;
+    return dense_[at - frequent_.begin()].get();
   }
 
   // The list of a feature before any change.
@@ -552,6 +571,59 @@ class LabelCentroids {
     blocks_->push_back(std::move(block));
   }
 
+  // Once all blocks are there.
+  void finish() {
+    for (std::int64_t label = 0; label < n_labels_; ++label) update_norm(label);
+    std::vector<std::pair<std::int64_t, std::int32_t>> found;  // numbers of labels, below 0
+    for (const CentroidBlock& block : *blocks_)
+      for (std::int64_t f = 0; f < block.n_features(); ++f) {
+        const std::int64_t size = block.starts[f + 1] - block.starts[f];
+        if (size >= std::max(least_labels, n_labels_ / least_part))
+          found.emplace_back(-size, static_cast<std::int32_t>(block.first + f));
+      }
+    std::sort(found.begin(), found.end());
+    if (found.size() > most_frequent) found.resize(most_frequent);
+    for (const auto& [size, feature] : found) frequent_.push_back(feature);
+    std::sort(frequent_.begin(), frequent_.end());
+    for (const std::int32_t feature : frequent_) dense_.push_back(tiles_of(built_list(feature)));
+  }
+
+  std::shared_ptr<const DenseTiles> tiles_of(const CentroidList& list) const {
+    auto tiles = std::make_shared<DenseTiles>((n_labels_ + tile - 1) / tile);
+    CentroidReader reader(list, 0.0);
+    for (std::size_t number = 0; number < tiles->size(); ++number) {
+      const std::int64_t first = number * tile;
+      auto sums = std::make_shared<DenseTile>();
+      const auto end = static_cast<std::int32_t>(std::min(first + tile, n_labels_));
+      reader.read_below(end, [&](std::int32_t label, double sum) {
+        sums->set(static_cast<std::int32_t>(label - first), static_cast<std::int64_t>(sum));
+      });
+      (*tiles)[number] = std::move(sums);
+    }
+    return tiles;
+  }
+
+  // The same sums of a frequent feature, but those of some labels as a list says.
+  static std::shared_ptr<const DenseTiles> changed_tiles(const DenseTiles& before,
+                                                         const CentroidList& list,
+                                                         std::span<const Change> changes) {
+    auto tiles = std::make_shared<DenseTiles>(before);
+    std::shared_ptr<DenseTile> copy;
+    std::size_t number = tiles->size();
+    for (const Change& each : changes) {
+      const auto of_label = static_cast<std::size_t>(each.label / tile);
+      if (copy == nullptr || of_label != number) {
+        number = of_label;
+        if (number >= tiles->size()) tiles->resize(number + 1);
+        const auto& known = (*tiles)[number];
+        copy = known ? std::make_shared<DenseTile>(*known) : std::make_shared<DenseTile>();
+        (*tiles)[number] = copy;
+      }
+      copy->set(static_cast<std::int32_t>(each.label % tile), list.sum(each.label));
+    }
+    return tiles;
+  }
+
   void add_tiles() {
     while (std::ssize(lengths_) * tile < n_labels_) lengths_.push_back(std::make_shared<Lengths>());
   }
@@ -587,6 +659,11 @@ class LabelCentroids {
       std::int64_t by = 0;
       for (; i < changes.size() && changes[i].label == label; ++i) by += changes[i].by;
       change(*list, label, by);
+    }
+    const auto at = std::lower_bound(frequent_.begin(), frequent_.end(), feature);
+    if (at != frequent_.end() && *at == feature) {
+      auto& tiles = dense_[at - frequent_.begin()];
+      tiles = changed_tiles(*tiles, *list, changes);
     }
     if (list->has_many_differences()) list = copied(*list);
     auto& page = pages_[feature / page_features];
@@ -636,7 +713,13 @@ class LabelCentroids {
     block.end_list();
   }
 
+  // A feature is frequent if its list has so many labels, and this part of all; only so many are.
+  static constexpr std::int64_t least_labels = 256, least_part = 8;
+  static constexpr std::size_t most_frequent = 64;
+
   std::int64_t n_features_ = 0, n_labels_ = 0;
+  std::vector<std::int32_t> frequent_;                    // features, rising
+  std::vector<std::shared_ptr<const DenseTiles>> dense_;  // of these
   std::shared_ptr<std::vector<CentroidBlock>> blocks_;
   std::vector<std::shared_ptr<const Page>> pages_;  // of changed lists
   std::vector<std::shared_ptr<Lengths>> lengths_;   // of the labels of each tile
@@ -690,6 +773,8 @@ class BestLabels {
 // read from memory once. Products are added in the order of the features.
 class CentroidCosines {
  public:
+  explicit CentroidCosines(Simd simd) : simd_(simd) {}
+
   struct Row {
     std::span<const std::int32_t> features;
     std::span<const double> values;        // of length one
@@ -733,10 +818,16 @@ class CentroidCosines {
  private:
   static constexpr std::int32_t no_label = std::numeric_limits<std::int32_t>::max();
 
+  // The sums of one feature: those of a frequent one, or a list.
+  struct Term {
+    const DenseTiles* dense;
+    CentroidReader reader;
+  };
+
   struct State {
     Row row;
     std::vector<CentroidList> lists;
-    std::vector<CentroidReader> readers;
+    std::vector<Term> terms;
     std::int32_t next = no_label;  // label
     BestLabels best;
     std::vector<std::pair<std::int32_t, double>> found;  // cosines, rising by label
@@ -747,15 +838,20 @@ class CentroidCosines {
   void start(State& state, const Row& row) const {
     state.row = row;
     state.lists.clear();
-    state.readers.clear();
+    state.terms.clear();
     state.lists.reserve(row.features.size());  // so that none of them moves
     state.next = no_label;
     for (std::size_t i = 0; i < row.features.size(); ++i) {
+      if (const DenseTiles* dense = centroids_->dense(row.features[i])) {
+        state.terms.push_back({dense, {nothing_, row.values[i]}});
+        state.next = 0;
+        continue;
+      }
       const CentroidList* list = centroids_->changed_list(row.features[i]);
       if (list == nullptr)
         list = &state.lists.emplace_back(centroids_->built_list(row.features[i]));
-      state.readers.emplace_back(*list, row.values[i]);
-      state.next = std::min(state.next, state.readers.back().next());
+      state.terms.push_back({nullptr, {*list, row.values[i]}});
+      state.next = std::min(state.next, state.terms.back().reader.next());
     }
     state.best.start(row.count);
     state.found.clear();
@@ -774,8 +870,15 @@ class CentroidCosines {
     std::fill(products_.begin(), products_.end(), 0.0);
     double* products = products_.data() - first;
     state.next = no_label;
-    for (CentroidReader& reader : state.readers) {
+    const auto number = static_cast<std::size_t>(first / LabelCentroids::tile);
+    for (auto& [dense, reader] : state.terms) {
       const double value = reader.value();
+      if (dense != nullptr) {
+        if (number < dense->size() && (*dense)[number] != nullptr)
+          add_tile(*(*dense)[number], value, products_.data(), simd_);
+        if (number + 1 < dense->size()) state.next = std::min(state.next, end_of(first));
+        continue;
+      }
       reader.read_below(static_cast<std::int32_t>(last),
                         [=](std::int32_t label, double sum) { products[label] += value * sum; });
       state.next = std::min(state.next, reader.next());
@@ -791,20 +894,21 @@ class CentroidCosines {
         keep(state, label, from_product(state, label, products[label]));
         products[label] = 0.0;
       }
-    const double* norms = centroids_->norms(first) - first;
-    constexpr std::int64_t step = 16;
-    for (std::int64_t label = first; label < last; label += step) {
-      const std::int64_t end = std::min(label + step, last);
+    const double* norms = centroids_->norms(first);
+    constexpr std::int64_t step = dense_detail::step;
+    for (std::int64_t at = 0; at < last - first; at += step) {
       const double bound = std::max(state.best.least(), 0.0) * nearly_one;
-      bool is_any = false;
-      for (std::int64_t l = label; l < end; ++l) is_any |= products[l] > bound * norms[l];
-      if (!is_any) [[likely]]
-        continue;
-      for (std::int64_t l = label; l < end; ++l)
-        if (products[l] > bound * norms[l])
-          keep(state, static_cast<std::int32_t>(l),
-               centroids_->cosine(static_cast<std::int32_t>(l), products[l]));
+      at = first_above(products_.data(), norms, bound, at, simd_);
+      for (std::int64_t i = at; i < std::min(at + step, last - first); ++i)
+        if (products_[i] > bound * norms[i]) {
+          const auto label = static_cast<std::int32_t>(first + i);
+          keep(state, label, centroids_->cosine(label, products_[i]));
+        }
     }
+  }
+
+  static std::int32_t end_of(std::int64_t first) {
+    return static_cast<std::int32_t>(first + LabelCentroids::tile);
   }
 
   // Labels whose rows share nothing with the row have no place among the best.
@@ -840,6 +944,8 @@ class CentroidCosines {
 
   static constexpr double nearly_one =
       1.0 - 1e-12;  // products are compared before they are divided
+  Simd simd_;
+  CentroidList nothing_;
   const LabelCentroids* centroids_ = nullptr;
   std::vector<State> states_;
   std::vector<double> products_ = std::vector<double>(LabelCentroids::tile, 0.0);

@@ -21,16 +21,25 @@ struct BaseOrder {
   std::vector<std::int32_t> position;  // by label
   std::vector<double> score;           // by position: falling
 
-  explicit BaseOrder(std::span<const double> base)
-      : label(base.size()), position(base.size()), score(base.size()) {
-    std::iota(label.begin(), label.end(), 0);
-    std::sort(label.begin(), label.end(), [&](std::int32_t a, std::int32_t b) {
-      return base[a] != base[b] ? base[a] > base[b] : a < b;
-    });
-    for (std::size_t place = 0; place < label.size(); ++place) {
+  explicit BaseOrder(std::span<const double> base) : BaseOrder(base, std::ssize(base)) {
+    position.resize(base.size());
+    for (std::size_t place = 0; place < label.size(); ++place)
       position[label[place]] = static_cast<std::int32_t>(place);
-      score[place] = base[label[place]];
-    }
+  }
+
+  // The best ones only, without positions.
+  BaseOrder(std::span<const double> base, std::int64_t count) : score(count) {
+    if (count == 0) return;
+    label.resize(base.size());
+    std::iota(label.begin(), label.end(), 0);
+    const auto before = [&](std::int32_t a, std::int32_t b) {
+      return base[a] != base[b] ? base[a] > base[b] : a < b;
+    };
+    if (count < std::ssize(base))
+      std::nth_element(label.begin(), label.begin() + count, label.end(), before);
+    label.resize(count);
+    std::sort(label.begin(), label.end(), before);
+    for (std::size_t place = 0; place < label.size(); ++place) score[place] = base[label[place]];
   }
 };
 

@@ -53,12 +53,26 @@ inline void top_of_row(const ScoreRows& scores, const BaseOrder& base, std::int6
   }
 }
 
+// How many of the best labels of the base a row can need: none if enough of those it stores are
+// better than all of them, else at most as many as it stores, and `width` others.
+inline std::int64_t needed_of_base(const ScoreRows& scores, std::int64_t width) {
+  if (scores.base.empty()) return 0;
+  const double highest = *std::max_element(scores.base.begin(), scores.base.end());
+  std::int64_t most = 0;
+  for (std::int64_t row = 0; row < scores.n_rows; ++row) {
+    const auto values = scores.row(row);
+    const auto better = std::ranges::count_if(values, [=](double v) { return v > highest; });
+    if (better < width) most = std::max(most, std::ssize(values) + width);
+  }
+  return std::min(most, std::ssize(scores.base));
+}
+
 // `width` is at most the number of labels, so a row never runs out.
 inline TopLabels top_labels(const ScoreRows& scores, std::int64_t width, int n_threads,
                             const InterruptCheck& interrupted = never_interrupted) {
   TopLabels top{std::vector<std::int32_t>(scores.n_rows * width),
                 std::vector<double>(scores.n_rows * width)};
-  const BaseOrder base(scores.base);
+  const BaseOrder base(scores.base, needed_of_base(scores, width));
   std::vector<std::vector<std::pair<double, std::int32_t>>> scratch(std::max(n_threads, 1));
   parallel_for(
       tasks_for(scores.n_rows), n_threads,

@@ -17,14 +17,15 @@ All parts answer from the rows as they are now, so the model learns and forgets 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Self, cast
+from pathlib import Path
+from typing import Any, Self, cast
 
 import numpy as np
 from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32
 from vicinal._core.checks import check_integer, check_option
-from vicinal._core.csr import checked_csr, private_copy, stacked, take_rows
+from vicinal._core.csr import checked_csr, private_copy, stacked, take_rows, trust
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_array, read_part
 from vicinal._core.threads import using_threads
@@ -34,12 +35,20 @@ from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
 from vicinal.errors import InvalidArgumentError, ModelFormatError, logger
 from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph, narrowed
-from vicinal.index import SegmentedAlgorithm, TrainingRows
+from vicinal.index import SegmentedAlgorithm, SegmentedIndex, TrainingRows
+from vicinal.index.segment_files import are_same_rows
 from vicinal.methods._formulas import cells
 from vicinal.methods.blend.global_ridge import GlobalRidge
 from vicinal.methods.blend.mixture import ConvexMix, Trees
 from vicinal.methods.blend.parts import NEIGHBORS, Look, View, check_parts
 from vicinal.methods.blend.scoring import LEAST_PROBABILITY, BlendScoring
+from vicinal.methods.blend.view_folder import (
+    ChangeLog,
+    change_between,
+    is_log,
+    joined_changes,
+    read_rows,
+)
 from vicinal.methods.feature_views import FeatureViews
 from vicinal.methods.fitted_state import Calibration, FittedState
 from vicinal.methods.frame_columns import FrameColumns, identifiers, is_mixed
@@ -335,9 +344,90 @@ class Blend(IncrementalEstimator):
         """
         return super().recalibrate()
 
+    def compact(self) -> Self:
+        """Release the memory that forgotten rows still use; those in a folder stay there."""
+        return self if self._log is not None else super().compact()
+
+    @property
+    def _log(self) -> ChangeLog | None:
+        """Where changes are recorded of a model whose views are in a folder."""
+        known: ChangeLog | None = vars(self).get("_change_log")
+        return known
+
+    def _keeps_places(self) -> bool:
+        """Tell whether the places of forgotten rows stay empty, because rows are in a folder."""
+        return self._log is not None
+
+    def _adopt(self, *arguments: Any, **options: Any) -> None:
+        """Fit; the changes of a model whose views are in a folder are recorded from now on."""
+        super()._adopt(*arguments, **options)
+        version, algorithm, self._change_log = self._fitted(), self.algorithm, None
+        are_stored = _blend(version.scoring).are_stored
+        if are_stored and isinstance(algorithm, SegmentedAlgorithm) and algorithm.folder:
+            self._change_log = ChangeLog.new(algorithm.folder, version)
+
+    def _commit(
+        self, change: SmallChange, version: FittedState, recalibrate: bool | None = None
+    ) -> None:
+        """Publish a version, after its change is on disk if its views are in a folder."""
+        log = self._log
+        if log is None or not log.is_writable:
+            self._change_log = None
+            super()._commit(change, version, recalibrate)
+            return
+        with log.recording(change_between(change.version, version)):
+            super()._commit(change, version, recalibrate)
+            if self._fitted() is not version:
+                log.append({"recalibrated": True})
+                log.rebase(self._fitted())
+
+    def snapshot(self) -> Self:
+        """Return a copy of the model that later changes of the original do not affect.
+
+        Takes microseconds: the two share all data until one of them changes. If the views of the
+        model are in a folder, changes of the copy are in memory.
+        """
+        twin = super().snapshot()
+        twin._change_log = None if self._log is None else self._log.read_only()
+        return twin
+
+    def _make_again(self, log: ChangeLog) -> None:
+        """Make the changes of a log; rows learned one after the other are learned together."""
+        for each in joined_changes(log.changes()):
+            with self._changing() as change:
+                if "learned" in each:
+                    rows = read_rows(each["X"], self.n_features_in_, np.float64)
+                    names = (*change.version.label_names, *each["label names"])
+                    labels, of_rows = read_rows(each["Y"], len(names), np.int32), each["row names"]
+                    version = change.learned(rows, labels, names, of_rows and tuple(of_rows))
+                elif "forgotten" in each:
+                    gone = change.version.rows.places_of(np.array(each["forgotten"]))
+                    version = change.forgotten(gone)
+                else:
+                    version = self._recalibrated(change, change.version)
+                    log.rebase(version)
+                change.live.keep_for(version)
+                self._publish(version)
+
+    def _without_gaps(self, reviser: SmallChange, version: FittedState) -> FittedState:
+        """Return the version without empty places; rows of a folder are written to it again."""
+        rows, algorithm, scoring = version.rows, self.algorithm, _blend(version.scoring)
+        if self._log is None or not isinstance(algorithm, SegmentedAlgorithm):
+            return reviser.compacted(version)
+        kept = np.flatnonzero(~rows.gone) if rows.n_empty else np.arange(rows.n_places)
+        index, names = algorithm.written(as_csr(rows.X), kept), version.row_names
+        search = replace(algorithm, index=index)
+        known = rows.row_ids, rows.n_ids
+        return replace(
+            version,
+            rows=TrainingRows(index.X, rows.metric, rows.n_jobs, *known, algorithm=search),
+            scoring=replace(scoring, Y=trust(take_rows(scoring.Y, kept))),
+            row_names=None if names is None else tuple(names[place] for place in kept.tolist()),
+        )
+
     def _recalibrated(self, reviser: SmallChange, version: FittedState) -> FittedState:
         """Return the version fitted from scratch on its rows; what was taught stays so."""
-        version = reviser.compacted(version)
+        version = self._without_gaps(reviser, version)
         rows, before = version.rows, _blend(version.scoring)
         training = Training(rows.query_self(0), before.Y, rows.X)
         with using_threads(rows.n_jobs):
@@ -520,18 +610,28 @@ class Blend(IncrementalEstimator):
 
     def get_state(self) -> dict[str, State]:
         """Return the fitted model as plain values, arrays and parts."""
-        taught = _blend(self._fitted().scoring).taught
+        model, log, algorithm = self, self._log, self.algorithm
+        if log is not None and log.size != log.start:  # what changed since is read from the log
+            model = self.snapshot()
+            model._publish(log.base)
+        taught = _blend(model._fitted().scoring).taught
         ids = sorted(each for ids in list(taught.values()) for each in ids)
         views = self._views()
         state: dict[str, State] = {
-            **super().get_state(),
+            **super(Blend, model).get_state(),
             "taught": np.array(ids, dtype=np.int64),
             "views": None if views is None else views.get_state(),
             "frame": self._frame_columns(),
         }
-        algorithm, stored = self.algorithm, _blend(self._fitted().scoring).are_stored
-        if stored and isinstance(algorithm, SegmentedAlgorithm) and algorithm.folder is not None:
-            state["views in"] = [algorithm.folder, algorithm.limit]
+        if log is not None and isinstance(algorithm, SegmentedAlgorithm):
+            place = str(log.file.parent), algorithm.limit
+            state["views in"] = [*place, log.file.name, log.start]
+            rows = model._fitted().rows
+            if (index := _index_of(rows)) is not None:
+                state |= {
+                    "X": None,
+                    "rows in": [str(Path(str(index.folder)).resolve()), index.stamp],
+                }
         return state
 
     @classmethod
@@ -539,7 +639,13 @@ class Blend(IncrementalEstimator):
         """Build from :meth:`get_state`, checked."""
         read_part(state, "scoring", BlendScoring)
         if "views in" in state:
-            params = {**read_part(state, "params", dict), "algorithm": _views_in(state)}
+            folder, memory, *_ = _views_in(state)
+            index = None
+            if "rows in" in state:
+                index = _rows_in(state)
+                state = {**state, "X": index.X}
+            algorithm = SegmentedAlgorithm(memory, index, folder)
+            params = {**read_part(state, "params", dict), "algorithm": algorithm}
             state = {**state, "params": params}
         model = super().from_state(state)
         version = model._fitted()
@@ -549,7 +655,10 @@ class Blend(IncrementalEstimator):
         here = rows.row_ids[np.minimum(places, rows.n_rows - 1)] == ids
         taught: dict[bytes, tuple[int, ...]] = {}
         teach(taught, take_rows(rows.X, places[here]), ids[here])
-        bound = replace(scoring.bound(rows.X, model.n_jobs, model.algorithm), taught=taught)
+        search = model.algorithm
+        if "views in" in state and isinstance(search, SegmentedAlgorithm):
+            search = replace(search, is_written=True)
+        bound = replace(scoring.bound(rows.X, model.n_jobs, search), taught=taught)
         model._publish(replace(version, scoring=bound))
         if state.get("views") is not None:
             views = FeatureViews.from_state(read_part(state, "views", dict))
@@ -558,16 +667,44 @@ class Blend(IncrementalEstimator):
             model._sources = views
         if state.get("frame") is not None:
             model._frame = read_part(state, "frame", FrameColumns)
+        if "views in" in state:
+            folder, _, name, start = _views_in(state)
+            model._change_log = ChangeLog(Path(folder) / name, model._fitted(), start)
+            model._make_again(model._change_log)
         return model
 
 
-def _views_in(state: Mapping[str, State]) -> SegmentedAlgorithm:
-    """Return where the views of a saved blend are."""
+def _views_in(state: Mapping[str, State]) -> tuple[str, int, str, int]:
+    """Return where the views of a saved blend are, and from where on its changes."""
     match read_part(state, "views in", list):
-        case [str() as folder, int() as memory] if memory >= 2**20:
-            return SegmentedAlgorithm(memory, folder=folder, is_written=True)
+        case [str() as folder, int() as memory, str() as name, int() as start] if (
+            memory >= 2**20 and start >= 0 and is_log(name)
+        ):
+            return folder, memory, name, start
         case other:
-            raise ModelFormatError(f"views in: expected a folder and a limit, got {other!r}")
+            raise ModelFormatError(f"views in: expected a folder and a log, got {other!r}")
+
+
+def _index_of(rows: TrainingRows) -> SegmentedIndex | None:
+    """Return the index whose folder training rows are mapped from; None if they are elsewhere."""
+    algorithm = rows.algorithm
+    index = algorithm.index if isinstance(algorithm, SegmentedAlgorithm) else None
+    if index is None or not index.stamp or rows.n_empty or not are_same_rows(rows.X, index.X):
+        return None
+    return index
+
+
+def _rows_in(state: Mapping[str, State]) -> SegmentedIndex:
+    """Return the rows of a saved blend, which are in a folder."""
+    match read_part(state, "rows in", list):
+        case [str() as folder, str() as stamp]:
+            index = SegmentedIndex.open(folder, verify=False)
+            if index.stamp == stamp:
+                return index
+            expected = "expected the folder that the model was trained with --out-of-core in"
+            raise ModelFormatError(f"{folder}: {expected}: it has other rows")
+        case other:
+            raise ModelFormatError(f"rows in: expected a folder and its stamp, got {other!r}")
 
 
 def _blend(scoring: object) -> BlendScoring:

@@ -16,7 +16,8 @@ learns a row by a rank-one update.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +42,10 @@ from vicinal.distances import get_distance
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
-from vicinal.index import SegmentedAlgorithm, TrainingRows
+from vicinal.index import SegmentedAlgorithm, SegmentedIndex, TrainingRows
 from vicinal.index.segment_files import are_same_rows
 from vicinal.methods._formulas import neighbor_weights
-from vicinal.methods.blend.view_folder import stored_view
+from vicinal.methods.blend.view_folder import opened_view, stored_view
 from vicinal.methods.feature_views import FeatureViews
 from vicinal.methods.local_ridge import ridge_weights
 from vicinal.preprocess._base import spread
@@ -335,6 +336,13 @@ class View:
         rows = TrainingRows(look.of(X), look.metric, n_jobs, algorithm=algorithm)
         return cls(look, rows, None).with_centroids(Y)
 
+    @classmethod
+    def opened(cls, look: Look, folder: Path, memory: int, n_labels: int) -> "View":
+        """Return a view that another process wrote to a folder."""
+        index, sums = opened_view(folder, memory, n_labels)
+        rows = TrainingRows(index.X, look.metric, 1, algorithm=SegmentedAlgorithm(memory, index))
+        return cls(look, rows, sums if look.has_centroids else None)
+
     def with_centroids(self, Y: Csr) -> "View":
         """Return the view with centroids, built from all rows, if it has any."""
         if not self.look.has_centroids:
@@ -360,7 +368,13 @@ class View:
         algorithm = self.rows.algorithm
         if not isinstance(algorithm, SegmentedAlgorithm) or algorithm.index is None:
             return False
-        return are_same_rows(self.rows.X, algorithm.index.X) and not self.rows.n_empty
+        return are_same_rows(self.rows.X, self.stored_index.X) and not self.rows.n_empty
+
+    @property
+    def stored_index(self) -> SegmentedIndex:
+        """The index in the folder of the view."""
+        index = cast("SegmentedAlgorithm", self.rows.algorithm).index
+        return cast("SegmentedIndex", index)
 
     @property
     def part_names(self) -> list[str]:

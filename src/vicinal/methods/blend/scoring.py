@@ -1,8 +1,10 @@
 """A fitted blend: its parts, and the mixture that turns what they say into probabilities."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +19,7 @@ from vicinal._native import blend_cells
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explanation.breakdown import Breakdown, Terms, mixture_breakdown
 from vicinal.graph import NeighborGraph
+from vicinal.index.segmented import Tasks
 from vicinal.methods._formulas import cells as score_cells
 from vicinal.methods.blend.global_ridge import (
     MOST_COEFFICIENTS,
@@ -55,6 +58,8 @@ LEAST_PROBABILITY = 1e-6
 MOST_PROBABILITY = float(np.nextafter(1.0, 0.0))
 LEAST_SIMILAR, MOST_FREQUENT = 2e-7, 1e-7
 BLOCK_ROWS = 2048
+LEAST_TASK = 64
+"""Rows of a task below which handing it to a worker costs more than it saves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +134,8 @@ class BlendScoring:
         has a row of that id with these features.
     looks : tuple of Look
         Of a loaded model, until it is bound to its rows.
+    tasks : Tasks or None
+        Workers that read the views from their folder.
     """
 
     views: tuple[View, ...]
@@ -140,6 +147,7 @@ class BlendScoring:
     held_out: HeldOut | None = None
     taught: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
     looks: tuple[Look, ...] = ()
+    tasks: Tasks | None = None
 
     @property
     def k(self) -> int:
@@ -170,15 +178,44 @@ class BlendScoring:
         given = check_given(X, graph.n_queries)
         if not given.shape[0]:
             return Scores.sparse(no_rows(len(self.counts)), self._base)
-        found = [
-            self._scores(given if stop - start == given.shape[0] else given[start:stop])
-            for start, stop in blocks(given.shape[0], BLOCK_ROWS, "Blending")
-        ]
-        return Scores.stack(found)
+        parts = blocks(given.shape[0], BLOCK_ROWS, "Blending")
+        listed = self._elsewhere(BlendScoring.listed, parts, given, BELOW)
+        return Scores.stack([self.scores_of(each, len(each.indptr) - 1) for each in listed])
 
-    def _scores(self, X: Features) -> Scores:
-        """Score a block of rows."""
-        return self.scores_of(self.listed(X, BELOW), int(X.shape[0]))
+    def _elsewhere(
+        self,
+        listed: "Callable[[BlendScoring, Any, int], Listed]",
+        parts: Iterable[tuple[int, int]],
+        rows: Any,
+        below: int,
+    ) -> Iterator[Listed]:
+        """Yield what a function lists for parts of rows, from workers if there are any."""
+        tasks = self.tasks
+        if tasks is None or not self.are_stored:
+            for start, stop in parts:
+                some = rows if stop - start == rows.shape[0] else rows[start:stop]
+                yield listed(self, some, below)
+            return
+        ends: deque[bool] = deque()
+
+        def pieces() -> Iterator[tuple[Any, ...]]:
+            for start, stop in parts:
+                step = max(LEAST_TASK, -(-(stop - start) // (2 * tasks.at_once)))
+                for at in range(start, stop, step):
+                    ends.append(at + step >= stop)
+                    yield listed, rows[at : min(at + step, stop)], below
+
+        part: list[Listed] = []
+        for each in tasks.run(RemoteBlend.listed, self._remote, pieces()):
+            part.append(each)
+            if ends.popleft():
+                yield _joined(part)
+                part = []
+
+    @cached_property
+    def _remote(self) -> "RemoteBlend":
+        """Return what workers need to list labels."""
+        return RemoteBlend.of(self)
 
     def scores_of(self, listed: Listed, n_rows: int, log_odds: Float | None = None) -> Scores:
         """Return listed labels as scores above a base that follows their frequency."""
@@ -340,6 +377,7 @@ class BlendScoring:
             label_counts(training.Y),
             CellPlan.of(training.Y),
             ConvexMix(np.ones(1), 1.0, 0.0, 1),
+            tasks=getattr(algorithm, "tasks", None),
         )
         if not bare.names:
             raise InvalidArgumentError("parts", "one that these rows can have", list(parts))
@@ -377,17 +415,21 @@ class BlendScoring:
         """
         found: list[Listed] = []
         n_cells = 0
-        for start, stop in blocks(len(rows), BLOCK_ROWS, "Leaving rows out"):
-            some = rows[start:stop]
-            seen = [take_rows(view.rows.X, some) for view in self.views]
-            graphs = [view.nearest_others(some) for view in self.views]
-            own = take_rows(self.Y, some)
-            tables = [ridge.scores_without(self._phi(ridge, seen), own) for ridge in self.ridges]
-            found.append(self._cells(seen, graphs, tables, own, 0))
-            n_cells += len(found[-1].cells)
+        parts = blocks(len(rows), BLOCK_ROWS, "Leaving rows out")
+        for each in self._elsewhere(BlendScoring._left_out_block, parts, rows, 0):
+            found.append(each)
+            n_cells += len(each.cells)
             if n_cells > most_cells:
                 break
         return _joined(found)
+
+    def _left_out_block(self, some: Int, below: int) -> Listed:
+        """Return the cells of some training rows."""
+        seen = [take_rows(view.rows.X, some) for view in self.views]
+        graphs = [view.nearest_others(some) for view in self.views]
+        own = take_rows(self.Y, some)
+        tables = [ridge.scores_without(self._phi(ridge, seen), own) for ridge in self.ridges]
+        return self._cells(seen, graphs, tables, own, below)
 
     @on_one_blas_thread
     def training_scores(self, training: Training, rows: slice | Int) -> Scores:
@@ -478,7 +520,7 @@ class BlendScoring:
             raise ModelFormatError(f"looks: expected weights of {X.shape[1]} features")
         with using_threads(n_jobs):
             views = tuple(View.build(look, X, self.Y, n_jobs, algorithm) for look in self.looks)
-        bound = replace(self, views=views, looks=())
+        bound = replace(self, views=views, looks=(), tasks=getattr(algorithm, "tasks", None))
         if bound.n_columns != self.mixture.n_columns:
             raise ModelFormatError("mixture: expected one of as many columns as the parts have")
         return bound
@@ -492,7 +534,7 @@ class BlendScoring:
         """Leave out the centroids, which are built again from the rows."""
         bare = tuple(replace(view, centroids=None) for view in self.views)
         kept = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {**kept, "views": bare, "taught": dict(self.taught)}
+        return {**kept, "views": bare, "taught": dict(self.taught), "tasks": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Build the centroids."""
@@ -528,6 +570,46 @@ class BlendScoring:
         votes, ridge, centroids, table, every_label = counts
         plan = CellPlan(votes, ridge, centroids, table, bool(every_label))
         return cls((), tuple(ridges), Y, label_counts(Y), plan, mixture, None, {}, tuple(looks))
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteBlend:
+    """A blend whose views are in folders, as another process opens it."""
+
+    bare: BlendScoring
+    folders: tuple[Path, ...]
+    limit: int
+
+    @classmethod
+    def of(cls, scoring: BlendScoring) -> Self:
+        """Return a blend without its views."""
+        looks = tuple(view.look for view in scoring.views)
+        bare = replace(scoring, views=(), looks=looks, held_out=None, taught={}, tasks=None)
+        indexes = [view.stored_index for view in scoring.views]
+        folders = tuple(Path(str(index.folder)).parent for index in indexes)
+        return cls(bare, folders, indexes[0].max_memory)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what was opened here."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @cached_property
+    def scoring(self) -> BlendScoring:
+        """The blend with its views, mapped from their folders."""
+        n_labels = int(self.bare.Y.shape[1])
+        opened = [
+            View.opened(look, folder, self.limit, n_labels)
+            for look, folder in zip(self.bare.looks, self.folders, strict=True)
+        ]
+        return replace(self.bare, views=tuple(opened), looks=())
+
+    @on_one_blas_thread
+    def listed(
+        self, listed: "Callable[[BlendScoring, Any, int], Listed]", rows: Any, below: int
+    ) -> Listed:
+        """Return what a function lists for some rows; a pure task of one thread."""
+        with using_threads(1):
+            return listed(self.scoring, rows, below)
 
 
 def _read_list(state: Mapping[str, State], key: str, kind: type[Any]) -> list[Any]:
