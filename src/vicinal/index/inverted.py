@@ -287,7 +287,7 @@ class InvertedIndex:
     Notes
     -----
     Memory: at most 16 bytes per entry of `X` in addition to `X` itself, 42 per feature that occurs
-    and 36 per row. While searching, each thread takes 128 kilobytes, 2 bytes per weighted row, and
+    and 36 per row. While searching, each thread takes a megabyte, 2 bytes per weighted row, and
     a few kilobytes per query of a batch.
     Removed rows are kept until a segment has lost more than
     :data:`~vicinal.index._common.COMPACT_SHARE` of its rows, or until :meth:`compact`.
