@@ -6,15 +6,18 @@ from typing import Any
 
 from vicinal.errors import InvalidArgumentError
 
+MESSAGE_CHARACTERS = 500
+"""Longest message of an error; what it quotes from a request may be as long as the request."""
+
 
 class ServiceError(Exception):
     """A request that gets an error reply: its status, a short code for programs, a sentence."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(message)
+        self.message = message[:MESSAGE_CHARACTERS]
+        super().__init__(self.message)
         self.status = status
         self.code = code
-        self.message = message
 
 
 class ConflictError(ServiceError):
