@@ -20,7 +20,6 @@ REASONS = {
     "vicinal.datasets.catalogue.download": "the only code that uses the network",
     "vicinal.datasets.debtags": "a data set: the embedded one",
     "vicinal.datasets.generated": "a data source, for benchmarks and tests too",
-    "vicinal.datasets.vector_files": "file formats of vectors",
     "vicinal.explanation.explanation_page": "an output format, loaded only when a page is written",
     "vicinal.gpu.kernels": "imports Triton, which runs on a GPU only",
     "vicinal.integrations.annif": "imported by Annif",

@@ -2,8 +2,9 @@
 Is a score of 0.7 right seven times in ten?
 ===========================================
 
-Of all pairs of a test row and a label that a method scores near 0.7, 70 % should carry the label. A
-share of neighbours (BRkNN) is not a probability; the posterior of ML-kNN is meant to be one.
+Of all pairs of a test row and a label that a method scores near 0.7, 70% should have the label. A
+share of neighbours (BRkNN) is not a probability. The scores of ML-kNN and of the blend are meant to
+be probabilities.
 """
 
 import matplotlib.pyplot as plt
@@ -18,14 +19,16 @@ frequent = np.asarray(train.Y[:6000].sum(axis=0)).ravel() >= 50
 truth = test.Y[:2000].toarray()[:, frequent].ravel()
 
 # %%
-# Both methods use the same two graphs.
+# The two neighbour methods use the same two graphs.
 
 figure, panels = plt.subplots(2, 1, figsize=(6, 6.5), height_ratios=(3, 1), layout="constrained")
 panels[0].plot([0, 1], [0, 1], color="grey", linestyle="--", label="perfectly calibrated")
 edges = np.linspace(0, 1, 11)
-for model in (vicinal.BRkNN(12), vicinal.MLkNN(12)):
-    model.fit(train.X[:6000], train.Y[:6000], graph=train_graph)
-    scores = model.scores(test.X[:2000], graph=test_graph).toarray()[:, frequent].ravel()
+for model in (vicinal.BRkNN(12), vicinal.MLkNN(12), vicinal.Blend()):
+    graphs = {} if isinstance(model, vicinal.Blend) else {"graph": train_graph}
+    new_graphs = {"graph": test_graph} if graphs else {}
+    model.fit(train.X[:6000], train.Y[:6000], **graphs)
+    scores = model.scores(test.X[:2000], **new_graphs).toarray()[:, frequent].ravel()
     bins = np.clip(np.digitize(scores, edges) - 1, 0, 9)
     filled = [place for place in range(10) if (bins == place).sum() >= 20]
     mean_score = np.array([scores[bins == place].mean() for place in filled])

@@ -2,8 +2,8 @@
 Which method is better, and can we tell?
 ========================================
 
-Six methods on eight data sets, then the Friedman test and the critical difference diagram of the
-Nemenyi test: methods joined by a bar cannot be told apart at the 5 % level.
+Seven methods on eight data sets, then the Friedman test and the critical difference diagram of the
+Nemenyi test: methods joined by a bar cannot be told apart at the 5% level.
 """
 
 import tempfile
@@ -20,7 +20,7 @@ names = [train.label_names[label] for label in frequent]
 
 
 def part(start):
-    """Return 400 packages as a data set of their own."""
+    """Return 400 packages as a data set."""
     rows = slice(start, start + 400)
     return vicinal.datasets.Dataset(
         train.X[rows], train.Y[rows][:, frequent], train.feature_names, names
@@ -35,6 +35,7 @@ methods = {
     "instance kNN": vicinal.InstanceKNN(8),
     "feature kNN": vicinal.FeatureKNN(8),
     "LCIF": vicinal.LCIF(8, 8),
+    "blend": vicinal.Blend(),
 }
 results = compare(data, methods, folds=2, metrics=["example-f1"], progress=False)
 

@@ -2,46 +2,40 @@
 Why this label?
 ===============
 
-Every score is a sum: a base and one share per neighbour. The waterfall shows how the shares add up,
-and the words of the new text that speak for the label.
+Every score is a sum: a base, and one share per word and neighbour. The waterfall shows how the
+shares of a default model add up on the scale of log-odds.
 """
 
 import matplotlib.pyplot as plt
+import pandas as pd
 
-from vicinal import InstanceKNN, explain, make_pipeline
-from vicinal.preprocess import TextVectorizer, TfIdf
+from vicinal import Blend, explain, make_pipeline
+from vicinal.preprocess import TextVectorizer
 
-texts = {
-    "bakery": "Fresh bread and butter from the bakery",
-    "baking": "Bake bread at home: flour, water, salt",
-    "race": "Marathon training for beginners",
-    "shoes": "Running shoes for the marathon",
-    "gym": "Home training without equipment",
-    "recipes": "Quick recipes to cook at home",
-}
-labels = [["food"], ["food", "home"], ["sport"], ["sport", "shopping"], ["sport", "home"], ["food"]]
-model = make_pipeline(TextVectorizer(weighting="counts"), TfIdf(), InstanceKNN(4))
-model.fit(list(texts.values()), labels, instanceknn__row_names=list(texts))
-(why,) = explain(model, ["Marathon training at home"])
+tickets = pd.read_csv("../samples/tickets.csv")
+model = make_pipeline(TextVectorizer(language="en", weighting="counts"), Blend())
+model.fit(tickets["message"], tickets["tags"].str.split(";"), blend__row_names=list(tickets["id"]))
+(why,) = explain(model, ["I was charged for express delivery, but the parcel has not arrived"])
 
 # %%
-# The parts add up to the score, exactly.
+# The parts add up to the log-odds. Neighbours are named by the ids of their tickets.
 
 one = why[why.predicted[0]]
-print(f"{one.label}: {one.score:.3f} = {one.base:g} + {sum(part.share for part in one.parts):.3f}")
+total = one.base + sum(part.share for part in one.parts)
+print(f"{one.label}: log-odds {one.value:.3f} = {one.base:.3f} + shares {total - one.base:.3f}")
 
-figure, panels = plt.subplots(1, 2, figsize=(10, 3.6), width_ratios=(3, 2), layout="constrained")
-total = one.base
-for place, part in enumerate(one.parts):
-    panels[0].barh(place, part.share, left=total, color="tab:green")
-    panels[0].text(total + part.share, place, f" {part.share:.2f}", va="center")
-    total += part.share
-panels[0].barh(len(one.parts), total, color="tab:grey")
-panels[0].text(total, len(one.parts), f" {total:.2f}", va="center")
-panels[0].set_yticks(range(len(one.parts) + 1), [*(part.name for part in one.parts), "score"])
-panels[0].invert_yaxis()
-panels[0].set(title=f"Why “{one.label}”", xlabel="share of the score", xlim=(0, 1.2 * total))
-words = sorted(one.highlights, key=lambda part: part.share)
-panels[1].barh([part.name for part in words], [part.share for part in words], color="tab:orange")
-panels[1].set(title="Words that matter", xlabel="share of the score")
+shown = sorted(one.parts, key=lambda part: -abs(part.share))[:8]
+others = sum(part.share for part in one.parts) - sum(part.share for part in shown)
+bars = [("base", one.base), *((part.name, part.share) for part in shown), ("others", others)]
+figure, axes = plt.subplots(figsize=(8, 4.4), layout="constrained")
+reached = 0.0
+for place, (name, share) in enumerate(bars):
+    color = "tab:grey" if name == "base" else "tab:green" if share > 0 else "tab:red"
+    axes.barh(place, share, left=reached, color=color)
+    reached += share
+axes.barh(len(bars), reached, color="tab:blue")
+axes.axvline(0, color="k", linewidth=0.8)
+axes.set_yticks(range(len(bars) + 1), [*(name for name, _ in bars), "sum"])
+axes.invert_yaxis()
+axes.set(title=f"Why “{one.label}”", xlabel="log-odds")
 plt.show()

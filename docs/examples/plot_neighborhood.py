@@ -2,7 +2,7 @@
 Neighbourhood of a text
 =======================
 
-Which descriptions are most like that of *Inkscape*, and which tags do they carry? Each neighbour is
+Which descriptions are most like that of *Inkscape*, and which tags do they have? Each neighbour is
 drawn at a distance of one minus its similarity, with the words it shares with Inkscape.
 """
 
@@ -10,30 +10,29 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import vicinal
-from vicinal.preprocess import TfIdf
 
 train, test = vicinal.datasets.load("debtags").split()
-weights = TfIdf().fit(train.X)
-row = test.row_names.index("inkscape")
-query = weights.transform(test.X[[row]])
+part = train.subset(np.random.default_rng(0).permutation(train.n_rows)[:6000])
+query = test.X[[test.row_names.index("inkscape")]]
 
 # %%
-# One search
-# ----------
-# The model keeps the training rows in an index. ``explain`` returns the neighbours with their
-# names, labels, and the words that make them similar.
+# One model
+# ---------
+# A blend keeps the training rows in an index. ``explain`` returns the neighbours with their names,
+# labels, and the words that make them similar.
 
-model = vicinal.InstanceKNN(n_neighbors=9)
-model.fit(weights.transform(train.X), train.Y, row_names=train.row_names)
-(why,) = model.explain(query, feature_names=train.feature_names)
+model = vicinal.Blend()
+model.fit(part.X, part.Y, label_names=part.label_names, row_names=part.row_names)
+(why,) = model.explain(query, feature_names=part.feature_names)
+nearest = why.neighbors[:9]
 
 # %%
 # The picture
 # -----------
 
 figure, axes = plt.subplots(figsize=(8, 5.6), layout="constrained")
-angles = np.linspace(0, 2 * np.pi, len(why.neighbors), endpoint=False) + 0.35
-for near, angle in zip(why.neighbors, angles, strict=True):
+angles = np.linspace(0, 2 * np.pi, len(nearest), endpoint=False) + 0.35
+for near, angle in zip(nearest, angles, strict=True):
     x, y = (1 - near.value) * np.cos(angle), (1 - near.value) * np.sin(angle)
     words = ", ".join(part.name for part in near.shared[:3])
     axes.plot([0, x], [0, y], color="tab:blue", alpha=0.5, linewidth=1 + 8 * near.value)
@@ -55,8 +54,8 @@ axes.set_axis_off()
 plt.show()
 
 # %%
-# Labels come from these neighbours: each one votes with its share of the similarity.
+# The labels that the model predicts, with their probabilities.
 
-names = np.array(train.label_names)
 for label in why.labels:
-    print(f"{label.score:.2f}  {names[int(label.label)]}")
+    if label.predicted:
+        print(f"{label.score:.2f}  {label.label}")

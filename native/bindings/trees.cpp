@@ -24,7 +24,7 @@ auto tree_sums(const Vector<std::int32_t>& feature, const Vector<double>& thresh
   return to_numpy(std::move(sums));
 }
 
-// The trees of all models one after the other, in the arrays of trees.hpp. Leaves are divided by
+// The trees of all models one after the other, in the arrays of Trees. Leaves are divided by
 // the number of models, so that the sum of all trees is the mean of the models.
 struct FlatTrees {
   std::vector<std::int32_t> feature, left, right, roots;

@@ -63,8 +63,10 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., str]]:
     running: list[tuple[uvicorn.Server, threading.Thread]] = []
 
     def start(**settings: Any) -> str:
-        model = Pipeline([("words", TextVectorizer()), ("estimator", InstanceKNN(3))])
-        model.fit([text for text, _ in TEXTS], [labels for _, labels in TEXTS])
+        model = settings.pop("model", None)
+        if model is None:
+            model = Pipeline([("words", TextVectorizer()), ("estimator", InstanceKNN(3))])
+            model.fit([text for text, _ in TEXTS], [labels for _, labels in TEXTS])
         usual: dict[str, Any] = {"store": tmp_path / "taught.sqlite", "loopback": True}
         about = {"pets": About(examples=[("a cat", "a cat and a kitten"), ("a dog", "a dog")])}
         app = create_app({"pets": model}, about=about, **{**usual, **settings})

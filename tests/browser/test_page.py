@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
+
+from vicinal import Blend
 
 AXE = Path(__file__).parents[2] / "build" / "axe" / "package" / "axe.min.js"
 SCHEMES = ["light", "dark"]
@@ -45,6 +48,28 @@ def test_a_text_gets_labels_with_bars_and_reasons(open_page) -> None:
     page.wait_for_timeout(300)
     assert page.locator("#why h3:has-text('is the sum of')").count() == 1
     assert "+0.0000" not in page.inner_text("#why").split("base", 1)[1].split("\n", 2)[2]
+
+
+def test_a_model_of_several_columns_is_asked_and_taught_by_their_names(open_page) -> None:
+    notes = ["a small boat", "an old house", "boat and harbour", "house in town"] * 10
+    rows = {"note": notes, "colour": ["blue", "red"] * 20, "price": [1.5, 20.0, 2.5, 30.0] * 10}
+    tags = [["water"], ["land"], ["water"], ["land"]] * 10
+    page = open_page({"model": Blend("mix").fit(pd.DataFrame(rows), tags)})
+    page.wait_for_function("document.getElementById('text').value !== ''")
+    assert page.input_value("#text") == "note: \ncolour: \nprice: "
+    assert page.is_disabled("#teach")
+    write(page, "note: a boat\nin two lines\ncolour: blue\nprice: 2")
+    assert labels_of(page)["water"]
+    page.get_by_role("button", name="water").hover()
+    page.wait_for_selector("#why h3:has-text('is the sum of')")
+    page.fill("#text", "note: a boat")
+    page.wait_for_selector("#status:has-text('price')")
+    write(page, "note: a glacier\ncolour: white\nprice: 5")
+    page.fill("#add", "ice")
+    page.press("#add", "Enter")
+    page.click("#teach")
+    page.wait_for_selector("#taught li:has-text('a glacier · white')")
+    assert labels_of(page)["ice"]
 
 
 def test_an_example_is_picked(open_page) -> None:

@@ -93,6 +93,25 @@ def test_a_model_of_dense_columns(start) -> None:
     assert "reads no text" in text.json()["error"]["message"]
 
 
+@pytest.mark.parametrize("endpoint", ["predict", "explain", "neighbors"])
+def test_an_error_does_not_send_back_a_large_request(start, endpoint) -> None:
+    model = BRkNN(1).fit([[0.0], [1.0]], [["low"], ["high"]])
+    client = start(models={"numbers": model})
+    row = {"features": {"x" * 3_000_000: 1}}
+    reply = client.post(f"/v1/models/numbers/{endpoint}", json={"rows": [row]})
+    assert reply.status_code == 422
+    assert reply.json()["error"]["message"].startswith("rows.0.features: expected names among")
+    assert len(reply.content) < 1000
+
+
+def test_an_error_does_not_send_back_a_large_labeling_interface(client) -> None:
+    schema = f"<View><Choices name='c' toName='{'t' * 90_000}'/></View>"
+    reply = client.post("/label-studio/setup", json={"schema": schema})
+    assert reply.status_code == 422
+    assert "label_config: expected an element named" in reply.json()["error"]["message"]
+    assert len(reply.content) < 1000
+
+
 def test_neighbors_are_the_nearest_rows_with_shared_words(client, model_folder) -> None:
     reply = client.post(
         "/v1/models/pets/neighbors", json={"rows": [{"text": "kitten mat"}], "k": 2}

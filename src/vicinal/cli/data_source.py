@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
@@ -34,10 +35,11 @@ from vicinal.datasets.tables.guess import find_reading, number_of
 from vicinal.datasets.tables.label_cells import read_labels
 from vicinal.datasets.tables.table_rows import STANDARD_INPUT, read_records
 from vicinal.datasets.texts import text_blocks
-from vicinal.datasets.vector_files import read_vectors
+from vicinal.datasets.vector_files import has_vectors, read_vectors
 from vicinal.errors import InvalidArgumentError, MissingExtraError
-from vicinal.methods import Blend, FrameColumns
-from vicinal.methods.feature_views import BesideVectors, Views
+from vicinal.methods.blend.parts import are_vectors
+from vicinal.methods.feature_views import BesideVectors
+from vicinal.methods.model_columns import frame_columns
 from vicinal.preprocess import MinMax, TextVectorizer
 from vicinal.preprocess.languages import check_language
 
@@ -168,17 +170,37 @@ def training_source(
     """Return the training rows and the preprocessing steps."""
     if is_table_file(data):
         source = table_source(data, table)
-        reading = source.reading or Reading()
-        steps = table_steps(reading, table, preprocess)
     else:
         options = {} if known(data) else file_options(table)
         source = dataset_source(choose_rows(load(data, **options), rows, "train"), data)
+    if preprocess == "auto" and _are_vectors(source.X):
+        preprocess = "none"  # they are compared by their direction
+    if is_table_file(data):
+        steps = table_steps(source.reading or Reading(), table, preprocess)
+    else:
         steps = make_steps(preprocess, sparse.issparse(source.X))
     if table.vectors is None:
         return source, steps
     view = "words" if isinstance(source.X, list) else "columns"
-    beside = with_vectors(source, read_vectors(table.vectors, "--vectors"))
+    vectors = read_vectors(table.vectors, "--vectors")
+    if Path(data) == table.vectors and len(source.columns or ()) >= vectors.shape[1]:
+        return source, steps  # the table has nothing else
+    beside = with_vectors(source, vectors)
     return beside, [("views", BesideVectors(steps, view))]
+
+
+def _are_vectors(X: object) -> bool:
+    """Tell whether training rows are vectors, such as an encoder makes them."""
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "f":
+        return False
+    return are_vectors(X.min(axis=0), X.max(axis=0))
+
+
+def with_own_vectors(table: TableChoice, data: str) -> TableChoice:
+    """Return options that read vectors from the table itself, if it has some and no others are."""
+    if table.vectors is not None or not is_table_file(data) or not has_vectors(data):
+        return table
+    return TableChoice({**vars(table), "vectors": Path(data)})
 
 
 def with_vectors(source: Source, vectors: NDArray[Any]) -> Source:
@@ -201,7 +223,7 @@ def some_rows(X: Any, rows: slice) -> Any:
     return {name: each[rows] for name, each in X.items()} if isinstance(X, dict) else X[rows]
 
 
-def vectors_for(model: Any, table: TableChoice) -> NDArray[Any] | None:
+def vectors_for(model: Any, table: TableChoice, data: str) -> NDArray[Any] | None:
     """Return the vectors of ``--vectors``, which a model needs or cannot use; None without."""
     first = model.steps[0][1] if isinstance(model, Pipeline) else None
     if not isinstance(first, BesideVectors):
@@ -209,6 +231,7 @@ def vectors_for(model: Any, table: TableChoice) -> NDArray[Any] | None:
             expected = "no file, because the model was trained without vectors"
             raise InvalidArgumentError("--vectors", expected, str(table.vectors))
         return None
+    table = with_own_vectors(table, data)
     expected = f"a file with a vector of {first.n_values_} numbers for each row, as in training"
     if table.vectors is None:
         raise InvalidArgumentError("--vectors", expected, "no file")
@@ -216,22 +239,6 @@ def vectors_for(model: Any, table: TableChoice) -> NDArray[Any] | None:
     if vectors.shape[1] != first.n_values_:
         raise InvalidArgumentError("--vectors", expected, f"{vectors.shape[1]} numbers")
     return vectors
-
-
-def frame_columns(model: Any) -> list[str] | None:
-    """Return the columns of the frame that a model was fitted on; None for other models."""
-    first = model.steps[0][1] if isinstance(model, Pipeline) else model
-    if isinstance(first, Views):
-        first = first.transformers_[0]
-    if isinstance(first, Blend):
-        first = first._frame_columns()
-    if isinstance(first, FrameColumns):
-        return list(first.kinds_)
-    # A table that was read for such a step has its columns by number.
-    if isinstance(first, ColumnTransformer) and getattr(model, "reading_", None) is None:
-        names = vars(first).get("feature_names_in_")
-        return None if names is None else list(map(str, names))
-    return None
 
 
 def frame_source(data: str, table: TableChoice, columns: list[str], *, labelled: bool) -> Source:
@@ -358,7 +365,7 @@ def new_blocks(
     `options`: ``labelled``, whether to read labels (if not, the file need not have any), and
     ``block_rows``.
     """
-    vectors = vectors_for(model, table)
+    vectors = vectors_for(model, table, data)
     found = row_blocks(model, data, rows, auto, table, **options)
     return found if vectors is None else _beside(found, vectors, data)
 

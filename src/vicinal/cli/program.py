@@ -26,7 +26,7 @@ from vicinal.cli.predict import predict
 from vicinal.cli.serve import serve
 from vicinal.cli.train import train
 from vicinal.cli.tune import tune_settings
-from vicinal.errors import DataNotFoundError, MissingDistributionError, MissingExtraError, logger
+from vicinal.errors import MissingDistributionError, MissingExtraError, logger
 
 if TYPE_CHECKING:
     from vicinal.report.reported import ReportedCell
@@ -163,9 +163,10 @@ def run() -> None:
             code = app(standalone_mode=False)
     except UsageError as error:
         _fail(cast("Any", error).format_message())
+    except FileNotFoundError as error:
+        _fail(str(error) if error.filename is None else f"no such file: {error.filename}")
     except (
         ValueError,
-        DataNotFoundError,
         MissingDistributionError,
         MissingExtraError,
         OSError,

@@ -67,7 +67,7 @@ def train(
 
     The default method, blend, combines neighbours and linear models and needs no tuning.
     """
-    from vicinal.cli.data_source import training_source
+    from vicinal.cli.data_source import training_source, with_own_vectors
     from vicinal.cli.predict import save_named, vocabulary_of
     from vicinal.cli.settings import check_saveable, make_estimator, parse_settings
     from vicinal.methods import Pipeline
@@ -77,6 +77,9 @@ def train(
     import_modules(imports, [method])
     check_saveable("--method", [method])
     estimator = make_estimator(method, parse_settings(settings or []))
+    chosen = table.text or table.feature_columns or out_of_core
+    if not chosen and hasattr(type(estimator), "views_"):
+        table = with_own_vectors(table, data)
     _check_vectors(table, estimator, out_of_core)
     began, streamed = time.perf_counter(), None
     if out_of_core is None:
@@ -105,7 +108,7 @@ def train(
         "rows": source.n_rows,
         "features": estimator.n_features_in_,
         "labels": len(source.label_names),
-        "model": " → ".join(" ".join(repr(step).split()) for _, step in model.steps),
+        "model": " → ".join(_shown(step) for _, step in model.steps),
         "seconds to fit": seconds,
         "saved in": str(output),
     }
@@ -113,6 +116,15 @@ def train(
         print_json(facts)
     else:
         print_facts("Trained", facts)
+
+
+def _shown(step: Any) -> str:
+    """Return a step on one line; of the steps for some columns, the names."""
+    if hasattr(step, "first") and step.steps_:  # rows beside vectors
+        return f"{' → '.join(_shown(each) for _, each in step.steps_)} and vectors"
+    if hasattr(step, "transformers_"):
+        return f"{type(step).__name__}({', '.join(name for name, *_ in step.transformers_)})"
+    return " ".join(repr(step).split())
 
 
 def _check_vectors(table: TableChoice, estimator: Any, folder: Path | None) -> None:

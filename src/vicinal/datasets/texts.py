@@ -62,12 +62,11 @@ def read_texts(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    from typing import Any
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "notes.jsonl"
     ...     _ = path.write_text('{"text": "buy milk", "labels": ["home", "shop"]}\n')
-    ...     found = read_texts(path)
-    >>> found.texts, found.labels
+    ...     texts = read_texts(path)
+    >>> texts.texts, texts.labels
     (['buy milk'], [['home', 'shop']])
     """
     if not is_table(path):

@@ -1,6 +1,7 @@
 """Files of vectors, one row each: ``.npy``, ``.npz`` and Parquet."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,6 +14,8 @@ from vicinal.errors import InvalidArgumentError, MissingExtraError
 FORMATS = (".npy", ".npz", ".parquet")
 USUAL_NAMES = ("vectors", "embeddings", "vector", "embedding", "arr_0")
 """Names of the array or column of vectors, if there are several."""
+SHORTEST = 32
+"""Numbered columns of a table from which on they are a vector."""
 
 
 def read_vectors(path: str | Path, argument: str = "vectors") -> NDArray[Any]:
@@ -102,6 +105,33 @@ def _stacked(column: Any, argument: str, name: str) -> NDArray[Any]:
         raise InvalidArgumentError(argument, expected, got)
     values = column.flatten().to_numpy(zero_copy_only=False)
     return cast("NDArray[Any]", values.reshape(len(column), -1))
+
+
+def has_vectors(path: str | Path) -> bool:
+    """Tell whether a file is a Parquet table with a column of vectors, or one for each value."""
+    if Path(path).suffix.lower() != ".parquet" or not Path(path).is_file():
+        return False
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        schema = parquet.read_schema(path)
+    except (ImportError, OSError, pa.ArrowException):
+        return False  # whoever reads the rows raises
+    lists = any(_is_list_of_numbers(pa, field.type) for field in schema)
+    return lists or len(numbered_columns(schema.names)) >= SHORTEST
+
+
+def vector_columns(columns: Mapping[str, list[Any]]) -> list[str]:
+    """Return the columns of a table that hold vectors, as lists or with a value in each."""
+    lists = [name for name, cells in columns.items() if all(map(_is_vector, cells[:10]))]
+    numbered = numbered_columns(list(columns))
+    return lists or (numbered if len(numbered) >= SHORTEST else [])
+
+
+def _is_vector(cell: Any) -> bool:
+    is_list = isinstance(cell, list) and len(cell) > 1
+    return is_list and all(isinstance(value, int | float) for value in cell)
 
 
 def numbered_columns(names: list[str]) -> list[str]:

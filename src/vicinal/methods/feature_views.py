@@ -338,7 +338,9 @@ class BesideVectors(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         """Return the names of the features of the rows, then the numbers of the values."""
         check_is_fitted(self)
         named = [step for _, step in self.steps_ if not isinstance(step, OneToOneFeatureMixin)]
-        rows: Any = named[-1].get_feature_names_out() if named else []
+        last = named[-1] if named else None
+        own = input_features if isinstance(last, ColumnTransformer) else None
+        rows: Any = [] if last is None else last.get_feature_names_out(own)
         values = [f"vectors {place}" for place in range(self.n_values_)]
         return np.array([*rows, *values], dtype=object)
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from datetime import date
 from typing import Any, Self
 
 import numpy as np
@@ -126,8 +125,8 @@ class FrameColumns(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
 
     def _numbers(self, columns: Mapping[str, Sequence[Any]]) -> Float:
         """Return numbers and dates as columns of floats."""
-        found = [_floats(columns[name], name, number_of) for name in self._named("number")]
-        found += [_floats(columns[name], name, _days) for name in self._named("date")]
+        named = [*self._named("number"), *self._named("date")]
+        found = [_floats(columns[name], name) for name in named]
         n_rows = len(next(iter(columns.values())))
         return np.column_stack(found) if found else np.zeros((n_rows, 0))
 
@@ -212,6 +211,11 @@ def _columns(X: Any) -> dict[str, list[Any]]:
     if names is None or not hasattr(X, "shape") or len(X.shape) != 2:
         raise InvalidArgumentError("X", "a data frame", type(X).__name__)
     columns = {str(name): list(X[name].to_list()) for name in names}
+    for name, cells in columns.items():
+        if any(hasattr(cell, "__len__") and not isinstance(cell, str) for cell in cells):
+            expected = "texts, numbers, dates or categories"
+            hint = "make_views puts vectors next to other columns"
+            raise InvalidArgumentError("X", expected, f"lists in column {name!r}", hint)
     if not columns or not X.shape[0] or len(columns) < len(names):
         got = f"shape {tuple(X.shape)}"
         raise InvalidArgumentError("X", "a data frame with rows and different columns", got)
@@ -234,13 +238,7 @@ def _kinds(columns: Mapping[str, Sequence[Any]]) -> dict[str, str]:
 
 
 def _kind(cells: Sequence[Any]) -> str:
-    if all(cell is None or _is_date(cell) for cell in cells):
-        return "date"
     return kind_of([None if _is_missing(cell) else cell for cell in cells])
-
-
-def _is_date(cell: Any) -> bool:
-    return hasattr(cell, "toordinal")
 
 
 def _is_missing(cell: Any) -> bool:
@@ -249,24 +247,15 @@ def _is_missing(cell: Any) -> bool:
     return cell is None or is_nan or type(cell).__name__ in ("NAType", "NaTType")
 
 
-def _days(cell: Any) -> float | None:
-    """Return the day of a date, which a file may hold as text."""
-    if isinstance(cell, str):
-        try:
-            cell = date.fromisoformat(cell.strip()[:10])
-        except ValueError:
-            return None
-    return float(cell.toordinal()) if _is_date(cell) and not _is_missing(cell) else None
-
-
-def _floats(cells: Sequence[Any], name: str, value_of: Any) -> Float:
+def _floats(cells: Sequence[Any], name: str) -> Float:
     """Return cells as numbers, or raise an error that names the column and the row."""
-    values = [None if _is_missing(cell) else value_of(cell) for cell in cells]
+    values = [None if _is_missing(cell) else number_of(cell) for cell in cells]
     for row, value in enumerate(values):
         if value is None or not math.isfinite(value):
             got = "a missing value" if _is_missing(cells[row]) else "another value"
             where = f"{got} in column {name!r}, row {row}"
-            raise InvalidArgumentError("X", "numbers or dates", where)
+            hint = "fillna fills missing values" if _is_missing(cells[row]) else ""
+            raise InvalidArgumentError("X", "numbers or dates", where, hint)
     return np.array(values, dtype=np.float64)
 
 

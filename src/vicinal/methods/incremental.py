@@ -11,10 +11,10 @@ updates the leave-one-out graph and fits the method on it again:
   again.
 
 A lock serialises changes. Predictions take no lock: each uses the version of the model that was
-current when it started (``version.py``).
+current when it started (``fitted_state.py``).
 
-For methods that define how a change revises what they learned (``_update``). All other methods,
-small models and large changes are fitted again on the updated graph (``incremental.py``).
+Small changes are revised by methods that define how (``_update``). All other methods, small models
+and large changes are fitted again on the updated graph.
 
 Threads of one interpreter take turns, and one that learns rows without a pause would take more
 turns than each of those that predict: its calls of compiled code are many and short, and after each

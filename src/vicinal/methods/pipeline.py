@@ -116,7 +116,7 @@ def explain(
         top,
         what_if,
         row_names,
-        _names_after(pipeline),
+        names_after(pipeline),
         source,
         _texts_by_id(row_texts, estimator.search_.n_ids, source),
     )
@@ -146,18 +146,23 @@ def _texts_beside_vectors(
     return TextRows(read_documents(X["rows"]), inner[0], prepare)
 
 
-def _names_after(model: SklearnPipeline) -> FeatureNames:
-    """Return the names of the features that a pipeline passes to its estimator, if known."""
+def names_after(model: NeighborEstimator | SklearnPipeline) -> FeatureNames:
+    """Return the names of the features that a model passes to its estimator, if known."""
     names: Any = getattr(model, "columns_", None)
-    for step in transformers(model):
+    reading: Reading | None = getattr(model, "reading_", None)
+    for step in transformers(model) if isinstance(model, SklearnPipeline) else ():
         if isinstance(step, OneToOneFeatureMixin):
             names = getattr(step, "feature_names_in_", None) if names is None else names
+        elif reading is not None and isinstance(step, (ColumnTransformer, BesideVectors)):
+            # Without the name of the step in front, as in numbers__price.
+            prefixed = map(str, step.get_feature_names_out(reading.inputs))
+            names = [name.partition("__")[2] or name for name in prefixed]
         elif hasattr(step, "get_feature_names_out"):
             names = step.get_feature_names_out()
         else:
             names = None
     if names is None:
-        names = model.steps[-1][1]._feature_names()
+        names = estimator_of(model)._feature_names()
     return FeatureNames(names)
 
 

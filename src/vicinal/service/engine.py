@@ -227,6 +227,7 @@ class Description:
                 "version": number,
                 "rows_since_threshold": calibration.learned + calibration.forgotten,
                 "reads_text": self._served.reader.reads_text,
+                "columns": self._served.reader.columns,
                 "can_learn": self._learner is not None and served_model.can_learn(estimator),
                 "writes": self._access.writes,
                 "metrics": None if metrics is None else dict(metrics),
@@ -261,11 +262,19 @@ class Description:
         return [_shown(event, known) for event in events], version
 
 
+def _text_of(row: Row) -> str:
+    """Return the text of a row, or its texts and categories, the longest first."""
+    cells = [cell for cell in row.get("features", {}).values() if isinstance(cell, str)]
+    together = " · ".join(sorted(cells, key=len, reverse=True))
+    text: str = row.get("text", together or "(features)")
+    return text
+
+
 def _shown(event: Event, known: Int) -> dict[str, Any]:
     """Return a change as the page lists it; `known` are the ids of the rows that are there."""
     is_learned = event.change.kind == "learn"
     rows = [
-        {"labels": row["labels"], "text": row.get("text", "(features)")[:SHOWN_CHARACTERS]}
+        {"labels": row["labels"], "text": _text_of(row)[:SHOWN_CHARACTERS]}
         for row in (event.change.rows if is_learned else ())
     ]
     return {

@@ -6,15 +6,18 @@ from typing import Any
 
 from vicinal.errors import InvalidArgumentError
 
+MESSAGE_CHARACTERS = 500
+"""Longest message of an error; what it quotes from a request may be as long as the request."""
+
 
 class ServiceError(Exception):
     """A request that gets an error reply: its status, a short code for programs, a sentence."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(message)
+        self.message = message[:MESSAGE_CHARACTERS]
+        super().__init__(self.message)
         self.status = status
         self.code = code
-        self.message = message
 
 
 class ConflictError(ServiceError):
@@ -143,6 +146,10 @@ def check_limits(rows: Sequence[Mapping[str, Any]], limits: Limits) -> None:
             if len(row.get(field, ())) > limits.features:
                 most = f"more than {limits.features} features"
                 raise ServiceError(422, "too-many-features", f"rows.{place}.{field}: {most}")
+        cells = row.get("features", {}).values()
+        if any(len(cell) > limits.text_characters for cell in cells if isinstance(cell, str)):
+            most = f"a cell is longer than {limits.text_characters} characters"
+            raise ServiceError(422, "text-too-long", f"rows.{place}.features: {most}")
 
 
 def check_most(field: str, value: int, most: int) -> None:

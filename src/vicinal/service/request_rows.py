@@ -9,11 +9,13 @@ from sklearn.pipeline import Pipeline
 
 from vicinal._core.arrays import Csr, Features
 from vicinal.errors import InvalidArgumentError
+from vicinal.methods.model_columns import ModelColumns
 from vicinal.methods.pipeline import (
     Model,
     column_names,
     estimator_of,
     feature_names,
+    names_after,
     transformers,
     with_feature_names,
 )
@@ -31,7 +33,8 @@ class RowReader:
     """Turns rows of requests into features, for one model.
 
     A text passes through the model's vectorizer. Named features and dense values skip the
-    vectorizer of a text model and pass through all steps of any other model. A text model ignores
+    vectorizer of a text model and pass through all steps of any other model. Models that learned
+    from columns of several kinds take their cells by name. A text model ignores
     words that it does not know, in texts and as feature names; any other model refuses unknown
     names.
     """
@@ -44,6 +47,13 @@ class RowReader:
         self._vectorizer: TextVectorizer | None = steps[0] if self.reads_text else None
         self._steps = steps[1:] if self.reads_text else steps
         estimator = estimator_of(model)
+        self._is_sparse = self.reads_text or sparse.issparse(estimator.search_.X)
+        self._columns = ModelColumns.of(model)
+        if self._columns is not None:
+            self.n_features = int(estimator.n_features_in_)
+            names = names_after(model)
+            self.names = [names[column] for column in range(self.n_features)]
+            return
         first = self._steps[0] if self._steps else estimator
         if not hasattr(first, "n_features_in_"):
             expected = "one that takes texts or numbers, because rows of requests are no frames"
@@ -51,7 +61,6 @@ class RowReader:
         self.n_features = int(first.n_features_in_)
         self.names = self._names(model, first)
         self._column = {name: column for column, name in enumerate(self.names)}
-        self._is_sparse = self.reads_text or sparse.issparse(estimator.search_.X)
 
     def _names(self, model: Model, first: Any) -> list[str]:
         """Return the words, the columns of the file the model learned from, or numbers."""
@@ -62,6 +71,11 @@ class RowReader:
             names = getattr(first, "feature_names_in_", range(self.n_features))
         return [str(name) for name in names]
 
+    @property
+    def columns(self) -> list[str] | None:
+        """The columns whose cells a row has by name; None for rows of texts or numbers."""
+        return None if self._columns is None else list(self._columns.names)
+
     def check(self, rows: Sequence[Row]) -> None:
         """Refuse rows that this model cannot take, naming the row and the field."""
         for place, row in enumerate(rows):
@@ -70,6 +84,8 @@ class RowReader:
                     raise bad_value(
                         f"rows.{place}", "features or values: this model reads no text", "text"
                     )
+            elif self._columns is not None:
+                self._check_cells(place, row)
             elif "values" in row:
                 if len(row["values"]) != self.n_features:
                     raise bad_value(
@@ -80,12 +96,24 @@ class RowReader:
         if not self._is_sparse and len(rows) * self.n_features > DENSE_CELLS:
             raise bad_value("rows", f"at most {DENSE_CELLS // self.n_features} rows", len(rows))
 
-    def _check_names(self, place: int, features: Mapping[str, float]) -> None:
+    def _check_cells(self, place: int, row: Row) -> None:
+        """Refuse a row of a model that reads columns by name."""
+        known = () if self._columns is None else self._columns.names
+        expected = f"the columns {', '.join(known)}"
+        if "features" not in row:
+            raise bad_value(f"rows.{place}", f"features: {expected}", "values")
+        unknown = next((name for name in row["features"] if name not in known), None)
+        if unknown is not None:
+            raise bad_value(f"rows.{place}.features", expected, unknown)
+
+    def _check_names(self, place: int, features: Mapping[str, Any]) -> None:
         unknown = next((name for name in features if name not in self._column), None)
         if unknown is not None:
             raise bad_value(
                 f"rows.{place}.features", f"names among the model's {self.n_features}", unknown
             )
+        if any(isinstance(value, str) for value in features.values()):
+            raise bad_value(f"rows.{place}.features", "numbers", "text")
 
     def read(self, rows: Sequence[Row]) -> Features:
         """Return the rows as the estimator takes them, or refuse what one of its steps refuses."""
@@ -97,6 +125,9 @@ class RowReader:
 
     def features(self, rows: Sequence[Row]) -> Features:
         """Return the rows as the estimator takes them; the steps raise what they raise."""
+        if self._columns is not None:
+            cells = self._columns.features([row["features"] for row in rows])
+            return cast("Features", sparse.csr_array(cells) if self._is_sparse else cells)
         X: Any = self._raw(rows)
         for step in self._steps:
             X = step.transform(X)

@@ -19,7 +19,7 @@ LIMITS = Limits()
 Text = Annotated[str, Field(max_length=LIMITS.text_characters)]
 Label = Annotated[str, Field(min_length=1, max_length=LIMITS.label_characters)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e30, le=1e30)]
-Features = Annotated[dict[str, Number], Field(max_length=LIMITS.features)]
+Features = Annotated[dict[str, Number | Text], Field(max_length=LIMITS.features)]
 Values = Annotated[list[Number], Field(min_length=1, max_length=LIMITS.features)]
 Labels = Annotated[list[Label], Field(max_length=LIMITS.labels)]
 RowId = Annotated[int, Field(strict=True, ge=0, le=2**53)]
@@ -38,7 +38,10 @@ class TextRow(_Body):
 
 
 class FeatureRow(_Body):
-    """A row given by the names and values of its features; features that are absent are 0."""
+    """A row given by name: the numbers of its features, where those that are absent are 0.
+
+    A model that learned from a table of several kinds of columns takes their cells by name.
+    """
 
     features: Features
 
@@ -223,6 +226,7 @@ class ModelFacts(BaseModel):
     version: int
     rows_since_threshold: int
     reads_text: bool
+    columns: list[str] | None
     can_learn: bool
     writes: Literal["token", "anyone", "nobody"]
     metrics: dict[str, float | None] | None

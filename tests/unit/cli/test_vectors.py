@@ -145,3 +145,45 @@ def test_files_that_are_no_vectors_are_refused(tmp_path):
         with pytest.raises(InvalidArgumentError, match=r"^--vectors: expected") as error:
             read_vectors(tmp_path / name, "--vectors")
         assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize("columns", ["list", "numbered"])
+def test_vectors_in_the_table_itself(run, corpus, model, columns):
+    folder, frame, vectors = corpus
+    table = frame.copy()
+    if columns == "list":
+        table["vector"] = list(vectors)
+    else:
+        table[[f"e{at}" for at in range(40)]] = vectors
+    table.to_parquet(folder / "all.parquet")
+    own = folder / "own"
+    code, _, err = run("train", folder / "all.parquet", "-o", own, "--language", "none")
+    assert code == 0, err
+    assert "vectors in" in err
+    assert "not used" not in err
+    assert run("predict", own, folder / "all.parquet") == run(
+        "predict", model, folder / "texts.csv", "--vectors", folder / "vectors.npy"
+    )
+    code, _, err = run("predict", own, folder / "texts.csv", "--text", "text")
+    assert code == 2
+    assert "--vectors: expected a file with a vector of 40 numbers" in err
+    plain = ("--method", "instance-knn", "--language", "none")
+    code, out, err = run("train", folder / "all.parquet", "-o", folder / "plain", *plain)
+    assert code == 0, err
+    assert "BesideVectors" not in out
+
+
+def test_a_table_of_vectors_alone_is_not_scaled(run, corpus):
+    folder, frame, vectors = corpus
+    table = pd.DataFrame(vectors, columns=[f"e{at}" for at in range(40)])
+    table.assign(tags=frame.tags).to_parquet(folder / "alone.parquet")
+    code, out, err = run("train", folder / "alone.parquet", "-o", folder / "alone")
+    assert code == 0, err
+    assert "scaled" not in err
+    assert "MinMax" not in out
+    truth = Blend().fit(vectors, [[tag] for tag in frame.tags])
+    _, out, _ = run("predict", folder / "alone", folder / "alone.parquet")
+    found = [line.split("\t")[1].split(", ") for line in out.splitlines()]
+    assert found == truth.predict_names(vectors)
+    table.assign(tags=frame.tags, e3="x").to_parquet(folder / "bad.parquet")
+    assert run("predict", folder / "alone", folder / "bad.parquet")[0] == 2

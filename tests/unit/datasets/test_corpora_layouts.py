@@ -248,3 +248,15 @@ def test_parquet_with_text_that_is_not_utf8_names_the_file(tmp_path):
     parquet.write_table(table, tmp_path / "bad.parquet")
     with pytest.raises(DataFormatError, match=r"bad\.parquet.*text in UTF-8"):
         read_content(tmp_path / "bad.parquet")
+
+
+def test_a_model_of_a_folder_reads_a_table_without_a_header(tmp_path):
+    (tmp_path / "texts").mkdir()
+    files = {"a.txt": "Das Meer", "a.tsv": f"<{URI}1>\tMeere\n<{URI}2>\tWasser\n"}
+    known = read_content(folder(tmp_path / "texts", files)).reading
+    known = Reading.from_state(known.get_state())
+    found = read_content(corpus(tmp_path / "b.tsv"), known=known)
+    assert found.X == ['A "stray quote', "The sea"]
+    assert found.labels == [[f"{URI}1", f"{URI}2"], [f"{URI}2"]]
+    back = read_content(tmp_path / "texts", known=found.reading)
+    assert (back.X, back.labels) == (["Das Meer"], [[f"{URI}1", f"{URI}2"]])

@@ -117,7 +117,7 @@ def test_joined_columns_may_be_absent_from_some_rows(tmp_path, caplog):
     np.testing.assert_array_equal(dense(data.X), [[1, 1, 1], [0, 1, 1], [1, 0, 0]])
     said = "texts from columns 'title', 'body', of which some rows lack one (--text changes this)"
     assert said in caplog.messages
-    for row, got in (({"title": None, "body": None}, "None"), ({}, "a row without it")):
+    for row, got in (({"title": None, "body": None}, "an empty cell"), ({}, "a row without it")):
         with pytest.raises(DataFormatError, match=rf"line 4: expected text in 'title', got {got}"):
             read_table(jsonl(tmp_path, [*rows, {**row, "labels": []}]), text=("title", "body"))
 

@@ -12,6 +12,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 import vicinal
 from vicinal import Blend, FrameColumns, make_pipeline, make_views
+from vicinal.errors import InvalidArgumentError
 from vicinal.preprocess import TextVectorizer
 
 pytestmark = pytest.mark.native
@@ -65,6 +66,20 @@ def test_neighbours_are_named_by_the_index_or_by_the_identifiers():
     why = Blend("mix").fit(frame, tags).explain(frame[:1])[0]
     assert why.neighbors[0].name.startswith("p")
     assert {part.name for near in why.neighbors for part in near.shared} & {"sea", "house", "year"}
+
+
+def test_dates_may_be_text_and_lists_have_a_remedy():
+    frame, tags = photos(40)
+    texts = frame.assign(taken=frame["taken"].dt.strftime("%d.%m.%Y"))
+    model = make_pipeline(FrameColumns(), Blend("mix")).fit(texts, tags)
+    assert model[0].kinds_["taken"] == "date"
+    truth = make_pipeline(FrameColumns(), Blend("mix")).fit(frame, tags).scores(frame)
+    np.testing.assert_array_equal(model.scores(texts).toarray(), truth.toarray())
+    vectors = frame.assign(vector=[np.ones(3)] * 40)
+    with pytest.raises(InvalidArgumentError, match=r"lists in column 'vector' \(make_views"):
+        Blend("mix").fit(vectors, tags)
+    with pytest.raises(InvalidArgumentError, match=r"in column 'year', row 0 \(fillna"):
+        Blend("mix").fit(frame.assign(year=[None, *frame["year"][1:]]), tags)
 
 
 def test_a_missing_column_is_named_and_no_cell_is_shown():

@@ -102,7 +102,7 @@ class PackedSums {
   double gradient_scale_, curvature_scale_;
 };
 
-// Nodes as in trees.hpp, with a bin in place of a threshold; a leaf has column -1.
+// Nodes as in Trees, with a bin in place of a threshold; a leaf has column -1.
 struct BinnedNode {
   std::int32_t column = -1;
   std::uint8_t bin = 0;

@@ -2,7 +2,7 @@
 //
 // Where all values of each row are equal, the number of shared features and the two lengths
 // determine the similarity. Rows are laid out by length, so that the smallest count that is near
-// enough is the same for a whole group. Counts come from bitmaps (bit_slices.hpp) and short lists.
+// enough is the same for a whole group. Counts come from bitmaps (count_kernels) and short lists.
 #pragma once
 
 #include <algorithm>

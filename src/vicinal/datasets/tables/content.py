@@ -21,7 +21,7 @@ from vicinal.datasets.tables.label_cells import (
     read_labels,
     warn_if_rare,
 )
-from vicinal.datasets.tables.reading import MISSING, Reading, Records, TableOptions
+from vicinal.datasets.tables.reading import MISSING, Reading, Records, TableOptions, described
 from vicinal.datasets.tables.table_rows import read_records, record_blocks, table_file
 from vicinal.errors import logger
 
@@ -68,8 +68,7 @@ def _joined(records: Records, at: int, cells: Mapping[str, Any]) -> str:
     """Return the cells of a row, which must be texts, on a line each."""
     for column, value in cells.items():
         if not isinstance(value, str):
-            got = "a row without it" if value is MISSING else repr(value)
-            raise records.error(at, f"text in {column!r}", got)
+            raise records.error(at, f"text in {column!r}", described(value))
     return "\n".join(cells.values())
 
 
@@ -161,8 +160,15 @@ def content_of(
     row_names: str | None = None,
 ) -> Content:
     """Return rows whose cells have been read, and their labels; `row_names` is a column."""
-    named = None if row_names is None else tuple(map(str, records.cells(row_names)))
+    named = None if row_names is None else _names_of_rows(records, row_names)
     return Content(_features(records, reading), labels, named, reading, records.lines, label_names)
+
+
+def _names_of_rows(records: Records, column: str) -> tuple[str, ...]:
+    """Return the names of the rows; a row without one has its line number."""
+    records.require_one([column])
+    cells = zip(records.columns[column], records.lines, strict=True)
+    return tuple(str(line if cell in (None, MISSING) else cell) for cell, line in cells)
 
 
 def wanted_columns(options: TableOptions, known: Reading | None) -> list[str]:
@@ -232,8 +238,8 @@ def column_numbers(records: Records, column: str, decimal: str) -> list[float]:
         value = number_of(cell, decimal)
         if value is None or not math.isfinite(value):
             expected = f"a number in {column!r} (--feature-columns can omit the column)"
-            empty = cell is None or (isinstance(cell, str) and not cell.strip())
-            raise records.error(at, expected, "an empty cell" if empty else repr(cell))
+            cell = cell.strip() if isinstance(cell, str) else cell
+            raise records.error(at, expected, described(cell))
         values.append(value)
     return values
 

@@ -144,7 +144,7 @@ def _layout(
         if names is not None:
             return _Layout(known.quoting if options.quoting is None else options.quoting, *names)
     found = _texts_and_uris(head, "\t" if options.delimiter is None else options.delimiter)
-    if found is None or (known is not None and not known.columns):
+    if found is None:
         earlier = True if known is None else known.quoting
         return _Layout(earlier if options.quoting is None else options.quoting)
     names_of_columns, sign = found

@@ -3,39 +3,61 @@
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import date
 from typing import Literal
 
 from vicinal.datasets.tables.label_cells import ONES, ZEROS, find_separator
 from vicinal.datasets.tables.reading import MISSING, Reading, Records, TableOptions
+from vicinal.datasets.vector_files import vector_columns
 from vicinal.errors import DataFormatError, logger
 
-Kind = Literal["number", "category", "text"]
+Kind = Literal["number", "date", "category", "text"]
 MOST_CATEGORIES = 50
 """Maximum number of different cells of a categorical column."""
 _CODE = re.compile(r"[A-Za-z_-]+[0-9]+[A-Za-z0-9_-]*|[0-9a-f]{8}-[0-9a-f-]{27}")
 """A code such as T01 or row-7a, or a UUID."""
+_DATES = (
+    re.compile(r"(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)(?:$|[ T]\d)", re.ASCII),
+    re.compile(r"(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>\d{4})(?:$| \d)", re.ASCII),
+)
+"""Dates as files have them, 2026-11-18, and as people write them, 18.11.2026; a time may follow."""
 _COMMA_NUMBER = re.compile(r"\s*[+-]?\d+,\d+\s*")
 
 
 def number_of(cell: object, decimal: str = ".") -> float | None:
-    """Return the number in a cell; None if it is not a number, NaN if the cell is empty."""
+    """Return the number in a cell, or that of a date; None for others, NaN if it is empty."""
     if cell is None:
         return math.nan
     if isinstance(cell, bool | int | float):
         return float(cell)
     if not isinstance(cell, str):
-        return None
+        return day_of(cell)
     text = cell.strip()
     if not text:
         return math.nan
     if decimal == ",":
+        day = day_of(text)  # 18.11.2026 has points as well
+        if day is not None:
+            return day
         text = text.replace(".", "").replace(",", ".")
     if "_" in text:
         return None
     try:
         return float(text)
     except ValueError:
-        return None
+        return day_of(text)
+
+
+def day_of(cell: object) -> float | None:
+    """Return the number of the day of a date, such as 2026-11-18 or 18.11.2026; None for others."""
+    if isinstance(cell, date):
+        return float(cell.toordinal())
+    matches = (pattern.match(cell.strip()) for pattern in _DATES if isinstance(cell, str))
+    for match in filter(None, matches):
+        with suppress(ValueError):
+            return float(date(int(match["y"]), int(match["m"]), int(match["d"])).toordinal())
+    return None
 
 
 def decimal_sign(columns: Sequence[Sequence[object]], delimiter: str | None) -> str:
@@ -51,6 +73,9 @@ def decimal_sign(columns: Sequence[Sequence[object]], delimiter: str | None) -> 
 def kind_of(cells: Sequence[object], decimal: str = ".") -> Kind:
     """Return the kind of a column."""
     numbers = [number_of(cell, decimal) for cell in cells]
+    dates = [day_of(cell) for cell in cells if cell not in (None, "")]
+    if dates and None not in dates:
+        return "date"
     if None not in numbers and not all(math.isnan(each) for each in numbers if each is not None):
         return "number"
     if any(isinstance(cell, list) for cell in cells):
@@ -67,10 +92,16 @@ def is_identifier(cells: Sequence[object]) -> bool:
     texts = ["" if cell is None else str(cell).strip() for cell in cells]
     if len(texts) < 2 or len(set(texts)) < len(texts):
         return False
-    if all(text.isdigit() for text in texts):
-        numbers = [int(text) for text in texts]
-        return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-    return all(_CODE.fullmatch(text) for text in texts)
+    return is_counting(cells) or all(_CODE.fullmatch(text) for text in texts)
+
+
+def is_counting(cells: Sequence[object]) -> bool:
+    """Tell whether cells are consecutive numbers."""
+    texts = ["" if cell is None else str(cell).strip() for cell in cells]
+    if not all(text.isdecimal() for text in texts):
+        return False
+    first = int(texts[0])
+    return all(int(text) == number for number, text in enumerate(texts, first))
 
 
 LABEL_NAMES = (
@@ -98,7 +129,7 @@ def find_reading(records: Records, options: TableOptions, *, labelled: bool = Tr
     separator = None if labels is None else find_separator(records, labels, options.separator)
     if options.row_names is not None:
         records.require([options.row_names], "--row-names")
-    row_names = options.row_names or records.row_names
+    row_names = options.row_names or records.row_names or _row_names(records, options, labels)
     used = {labels, row_names, *label_columns}
     text, numbers, categories, decimal = _features(records, options, used)
     return Reading(
@@ -151,6 +182,7 @@ def _features(
         return tuple(options.text), (), (), "."
     given = _expand(records, options.feature_columns, "--feature-columns")
     if not given:
+        used = used | set(_vectors(records, [name for name in records.names if name not in used]))
         text = _named(records, TEXT_NAMES)
         if text is not None and text not in used:
             _log_text(records, text, used)
@@ -169,16 +201,42 @@ def _features(
         expected = "columns to learn from (name them with --text or --feature-columns)"
         raise DataFormatError(records.path, expected, got, records.header_line)
     decimal = decimal_sign([records.columns[name] for name in names], records.delimiter)
-    kinds: dict[Kind, list[str]] = {"text": [], "number": [], "category": []}
+    kinds: dict[Kind, list[str]] = {"text": [], "number": [], "date": [], "category": []}
     for name in names:
         kinds[kind_of(records.cells(name), decimal)].append(name)
     _log_kinds(kinds, left_out, decimal)
-    return tuple(kinds["text"]), tuple(kinds["number"]), tuple(kinds["category"]), decimal
+    numbers = (*kinds["number"], *kinds["date"])
+    return tuple(kinds["text"]), numbers, tuple(kinds["category"]), decimal
+
+
+def _vectors(records: Records, free: list[str]) -> list[str]:
+    """Return the columns of vectors in a Parquet file that has other columns too, and log them."""
+    if not str(records.path).lower().endswith(".parquet"):
+        return []
+    found = vector_columns({name: records.columns[name] for name in free})
+    if not found or all(name in found or _names_rows(records, name) for name in free):
+        return []
+    logger.info("vectors in %s: train uses them with the blend", _some(found))
+    return found
 
 
 def _names_rows(records: Records, column: str) -> bool:
     """Tell whether a column names or numbers the rows and is therefore useless as a feature."""
     return column.lower() in ROW_COLUMNS or is_identifier(records.columns[column])
+
+
+def _row_names(records: Records, options: TableOptions, labels: str | None) -> str | None:
+    """Return the first column that names the rows and does more than count them, and log it."""
+    taken = {labels, *(options.text or ()), *(options.feature_columns or ())}
+    for name in records.names:
+        cells = records.columns[name]
+        if name in taken or name in records.repeated or not _names_rows(records, name):
+            continue
+        texts = {str(cell).strip() for cell in cells if cell is not None and cell is not MISSING}
+        if len(texts) == len(cells) and "" not in texts and not is_counting(cells):
+            logger.info("rows are named by column %r (--row-names changes this)", name)
+            return name
+    return None
 
 
 def _log_text(records: Records, text: str, used: set[str | None]) -> None:
@@ -192,7 +250,7 @@ def _log_text(records: Records, text: str, used: set[str | None]) -> None:
 
 def _log_kinds(kinds: dict[Kind, list[str]], left_out: list[str], decimal: str) -> None:
     """Log the guessed kind of each column."""
-    words = {"text": "text", "number": "numeric", "category": "categorical"}
+    words = {"text": "text", "number": "numeric", "date": "date", "category": "categorical"}
     said = [
         f"{len(names)} {words[kind]} ({_some(names)})" for kind, names in kinds.items() if names
     ]

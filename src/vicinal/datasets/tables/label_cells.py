@@ -10,7 +10,7 @@ from typing import Any
 
 from vicinal.datasets.data_files import FilePath
 from vicinal.datasets.tables.csv import URIS, shown
-from vicinal.datasets.tables.reading import Reading, Records
+from vicinal.datasets.tables.reading import Reading, Records, described
 from vicinal.errors import logger
 
 _QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
@@ -165,7 +165,7 @@ def label_sets(records: Records, reading: Reading) -> list[list[str]]:
         if labels is None:
             labels = _row_labels(records, column, cell, separator)
         if labels is None:
-            raise records.error(at, f"labels in {column!r}", repr(cell))
+            raise records.error(at, f"labels in {column!r}", described(cell))
         sets.append(labels)
     return sets
 
@@ -179,8 +179,11 @@ def _row_labels(records: Records, column: str, cell: Any, separator: str) -> lis
     return list(dict.fromkeys(chain.from_iterable(labels))) if len(labels) == len(found) else None
 
 
-def find_separator(records: Records, column: str, given: str | None) -> str:
-    """Return the separator given by the caller, or detect it in the cells and log it."""
+def find_separator(records: Records, column: str, given: str | None) -> str | None:
+    """Return the separator given by the caller, or detect it in the cells and log it.
+
+    None if there is none to be seen, because every cell is a list: another file may have one.
+    """
     if given is not None:
         return given
     if column in records.repeated:
@@ -206,7 +209,9 @@ def find_separator(records: Records, column: str, given: str | None) -> str:
             how,
             len(names),
         )
-    return found
+    elif any(isinstance(cell, list) for cell in cells):
+        logger.info("labels from column %r, a list per cell (--labels changes this)", column)
+    return found if texts else None
 
 
 def _log_repeated(records: Records, column: str) -> None:
@@ -231,15 +236,20 @@ def _marked(records: Records, columns: Sequence[str]) -> list[list[str]]:
                 sets[at].append(column)
             elif cell is None or word not in ZEROS:
                 expected = f"0 or 1 in the label column {column!r} (or true and false, yes and no)"
-                raise records.error(at, expected, repr(cell))
+                raise records.error(at, expected, described(cell))
     return sets
 
 
+def _could_be_split(label: str) -> bool:
+    return "://" not in label and re.search(r"[\s,;|/+&]", label) is not None
+
+
 def warn_if_rare(counts: Counter[str], path: FilePath, column: str) -> None:
-    """Warn if most labels occur only once, which suggests that sets of labels were not split."""
-    once = sum(count == 1 for count in counts.values())
+    """Warn if most labels occur only once and could be split: perhaps they are sets of labels."""
+    rare = [label for label, count in counts.items() if count == 1 and _could_be_split(label)]
+    once = len(rare)
     if len(counts) >= FEWEST_SUSPICIOUS and 2 * once > len(counts):
-        example = next(label for label, count in counts.items() if count == 1)
+        example = rare[0]
         logger.warning(
             "%s: %d of %d labels in column %r occur only once, such as %r; if that is a set of "
             "labels, state their separator with --separator",

@@ -131,6 +131,11 @@ class Reading:
         return self.text + self.numbers + self.categories
 
     @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of the rows that a model gets: those of text are one."""
+        return (*(("text",) if self.text else ()), *self.numbers, *self.categories)
+
+    @property
     def reads_text_only(self) -> bool:
         """Whether rows consist of texts only."""
         return not self.numbers and not self.categories
@@ -261,6 +266,19 @@ class Records:
     def error(self, at: int, expected: str, got: str) -> DataFormatError:
         """Return the error for a cell of row `at`."""
         return DataFormatError(self.path, expected, got[:80], self.lines[at])
+
+
+def described(cell: object) -> str:
+    """Return what a cell holds, for messages, which do not contain the user's data."""
+    if cell is MISSING:
+        return "a row without it"
+    if cell is None or cell == "":
+        return "an empty cell"
+    if isinstance(cell, str):
+        return f"text of {len(cell)} character{'s' if len(cell) > 1 else ''}"
+    if isinstance(cell, list):
+        return f"a list of {len(cell)} value{'s' if len(cell) != 1 else ''}"
+    return f"a value of type {type(cell).__name__}"
 
 
 def gather(path: FilePath, rows: Iterable[Record], **facts: Any) -> Records:

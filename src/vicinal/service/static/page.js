@@ -1,4 +1,4 @@
-// The page: a text, its labels, why, teaching, and the log of what was taught.
+// The page: a text, or cells on lines "column: cell", its labels, why, teaching, and the log of what was taught.
 
 import { ask, make, setToken } from "/static/api.js";
 import { LabelList } from "/static/labels.js";
@@ -20,6 +20,7 @@ const taught = new TaughtLog($("taught"), $("nothing-taught"), undo);
 let model = null;
 let timer = 0;
 let asked = 0;
+let shownForm = ""; // the names of the model's columns, each on a line
 let shown = ""; // model, version and text of the labels on the page
 let last = null; // text and labels of the last lesson, and what was predicted before it
 let lesson = null; // text, labels and key of the lesson being taught: a repeated try is one lesson
@@ -37,11 +38,28 @@ function fail(error) {
   }
 }
 
+// What the model is asked about: a text, or the cells on lines that begin with a column's name.
+function row() {
+  const text = $("text").value;
+  if (!model.columns) return { text };
+  const features = {};
+  let column;
+  for (const line of text.split("\n")) {
+    const next = model.columns.find((name) => line.startsWith(`${name}:`));
+    if (next === undefined && column !== undefined) features[column] += `\n${line}`;
+    if (next !== undefined) features[next] = line.slice(next.length + 1).trim();
+    column = next ?? column;
+  }
+  return { features };
+}
+
+const isBlank = () => !$("text").value.trim() || $("text").value === shownForm;
+
 const path = (what = "") => `/v1/models/${encodeURIComponent(model.id)}${what}`;
 const mayWrite = () => model !== null && model.can_learn && model.writes !== "nobody";
 
 function showTeach() {
-  $("teach").disabled = !mayWrite() || !$("text").value.trim();
+  $("teach").disabled = !mayWrite() || isBlank();
 }
 
 function showModel() {
@@ -54,8 +72,8 @@ function showModel() {
   $("read-only").textContent = reason;
   $("read-only").hidden = mayWrite();
   $("add-form").hidden = !mayWrite();
-  $("text").disabled = !model.reads_text;
-  if (!model.reads_text) say("This model reads features, not texts: use the API.", true);
+  $("text").disabled = !model.reads_text && !model.columns;
+  if ($("text").disabled) say("This model reads features, not texts: use the API.", true);
   showTeach();
 }
 
@@ -79,6 +97,9 @@ async function loadModels() {
     ...models.map(({ id }) => make("option", { value: id, textContent: id, selected: id === wanted })),
   );
   model = models.find(({ id }) => id === wanted) ?? models[0];
+  const form = (model.columns ?? []).map((column) => `${column}: `).join("\n");
+  if (!$("text").value.trim() || $("text").value === shownForm) $("text").value = form;
+  shownForm = form;
   const { examples } = await ask(path("/examples"));
   const options = examples.map(({ title, text }) => make("option", { value: text, textContent: title }));
   $("examples").replaceChildren(make("option", { value: "", textContent: "choose …" }), ...options);
@@ -99,14 +120,14 @@ async function predict() {
   if (model === null) return; // once the model is known, this is called again
   const text = $("text").value;
   const mine = ++asked;
-  if (!text.trim()) {
+  if (isBlank()) {
     labels.clear();
     why.clear();
     shown = "";
     say("");
     return;
   }
-  const rows = [{ text }];
+  const rows = [row()];
   const [prediction, near] = await Promise.all([
     ask(path("/predict"), { rows, top: TOP }),
     ask(path("/neighbors"), { rows }),
@@ -116,23 +137,23 @@ async function predict() {
   if (key === shown) return; // what the person has chosen since then stays
   shown = key;
   labels.show(prediction.results[0], last?.text === text ? last.labels : []);
-  why.begin(encodeURIComponent(model.id), text, near.results[0].neighbors);
+  why.begin(encodeURIComponent(model.id), rows[0], text, near.results[0].neighbors);
   const count = prediction.results[0].labels.length;
   say(`${count} ${count === 1 ? "label" : "labels"} predicted by version ${prediction.version}.`);
 }
 
 async function teach() {
-  const row = { text: $("text").value, labels: [...labels.chosen] };
-  const content = JSON.stringify(row);
+  const taughtRow = { ...row(), labels: [...labels.chosen] };
+  const content = JSON.stringify(taughtRow);
   if (lesson?.content !== content) lesson = { content, key: `page-${newKey()}` };
   const before = labels.predicted;
   showTeaching(true);
   try {
-    const reply = await ask(path("/learn"), { rows: [row], idempotency_key: lesson.key });
+    const reply = await ask(path("/learn"), { rows: [taughtRow], idempotency_key: lesson.key });
     lesson = null;
-    last = { text: row.text, labels: row.labels };
+    last = { text: $("text").value, labels: taughtRow.labels };
     await refresh();
-    say(`Taught: row ${reply.row_ids[0]}, version ${reply.version}. ${changes(before, row.labels)}`);
+    say(`Taught: row ${reply.row_ids[0]}, version ${reply.version}. ${changes(before, taughtRow.labels)}`);
   } finally {
     showTeaching(false);
     showTeach();

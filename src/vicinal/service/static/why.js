@@ -17,14 +17,16 @@ export class Why {
   clear() {
     this.near = [];
     this.text = "";
+    this.row = null;
     this.label = null;
     this.shown += 1;
     this.panel.replaceChildren(this.hint);
     this.marked.hidden = true;
   }
 
-  begin(model, text, near) {
+  begin(model, row, text, near) {
     this.model = model;
+    this.row = row;
     this.text = text;
     this.near = near;
     if (this.label) this.show(this.label);
@@ -54,9 +56,9 @@ export class Why {
 
   // The exact parts of the score and the words without which it falls, where the method has them.
   async explain(label) {
-    if (!this.canExplain || !this.text) return undefined;
+    if (!this.canExplain || !this.row) return undefined;
     try {
-      const body = { rows: [{ text: this.text }], labels: [label], top: 1, without: true };
+      const body = { rows: [this.row], labels: [label], top: 1, without: true };
       const reply = await ask(`/v1/models/${this.model}/explain`, body);
       return reply.results[0]?.labels?.find((each) => each.label === label);
     } catch (error) {
