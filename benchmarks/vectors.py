@@ -3,7 +3,8 @@
     python -m benchmarks.vectors quality debtags reuters21578 eurlex57k
     python -m benchmarks.vectors speed --rows 50000
 
-No sentence encoder is needed: the vectors are the latent semantic analysis (LSA) of the training
+``quality`` keeps what it prints in ``quality_results/vectors.jsonl``, of which the quality page
+shows a table. No sentence encoder is needed: the vectors are the latent semantic analysis (LSA) of the training
 texts, 200 values per text. Settings were chosen on training rows. Timings beside faiss's flat index
 need ``pip install faiss-cpu``.
 """
@@ -13,6 +14,7 @@ import json
 import time
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from vicinal import Blend, datasets
 from vicinal.index import DenseIndex
 from vicinal.metrics import evaluate
 
+STORED = Path(__file__).with_name("quality_results") / "vectors.jsonl"
 DIMENSIONS = 200
 METRICS = ("precision@1", "precision@3", "precision@5", "micro-f1", "example-f1")
 
@@ -47,8 +50,10 @@ def lsa(train: Any, test: Any) -> tuple[Any, Any]:
 
 
 def quality(names: list[str]) -> None:
-    """Print the metrics of each kind of features on the test rows."""
+    """Print and store the metrics of each kind of features on the test rows."""
+    lines = STORED.read_text(encoding="utf-8").splitlines() if STORED.exists() else []
     for name in names:
+        lines = [line for line in lines if json.loads(line)["data"] != name]
         train, test = split(name)
         words = sparse.csr_array(train.X), sparse.csr_array(test.X)
         vectors = lsa(*words)
@@ -66,7 +71,9 @@ def quality(names: list[str]) -> None:
             seconds = time.process_time() - start
             found = evaluate(test.Y, model.decide(scores), scores)
             facts = {"data": name, "features": kind, "processor_s": round(seconds, 1)}
-            print(json.dumps(facts | {key: round(found[key], 4) for key in METRICS}), flush=True)
+            lines.append(json.dumps(facts | {key: round(found[key], 4) for key in METRICS}))
+            print(lines[-1], flush=True)
+        STORED.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def speed(n_rows: int, n_values: int, n_labels: int) -> None:

@@ -323,3 +323,14 @@ def test_cells_that_are_and_are_not_numbers(cell, is_number):
 
 def test_lists_of_tokens_are_texts_even_where_they_repeat():
     assert kind_of([["red"], ["red"]] * 10) == "text"
+
+
+@pytest.mark.parametrize("labels", [None, "tags"])
+def test_cells_of_a_file_without_a_header_are_not_in_messages(tmp_path, labels):
+    path = tmp_path / "notes.csv"
+    path.write_text("My phone number is 555-1234 and I am ill,urgent\nAnother private note,late\n")
+    with pytest.raises(DataFormatError) as caught:
+        read_table(path, labels=labels)
+    assert "555" not in str(caught.value)
+    assert "urgent" not in str(caught.value)
+    assert "2 columns that are named like texts" in str(caught.value)

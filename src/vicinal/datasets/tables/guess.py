@@ -8,7 +8,13 @@ from datetime import date
 from typing import Literal
 
 from vicinal.datasets.tables.label_cells import ONES, ZEROS, find_separator
-from vicinal.datasets.tables.reading import MISSING, Reading, Records, TableOptions
+from vicinal.datasets.tables.reading import (
+    MISSING,
+    Reading,
+    Records,
+    TableOptions,
+    shown_columns,
+)
 from vicinal.datasets.vector_files import vector_columns
 from vicinal.errors import DataFormatError, logger
 
@@ -168,7 +174,7 @@ def _label_column(records: Records, options: TableOptions) -> str:
     raise DataFormatError(
         records.path,
         "a column 'labels' (name it with --labels, or columns of 0 and 1 with --label-columns)",
-        f"columns {_some(list(map(repr, records.names)), 10)}{hint}",
+        f"{shown_columns(records.names)}{hint}",
         records.header_line,
     )
 
@@ -197,7 +203,7 @@ def _features(
         left_out = []
     names = given or [name for name in free if name not in left_out]
     if not names:
-        got = f"columns {_some(list(map(repr, records.names)), 10)}"
+        got = shown_columns(records.names)
         expected = "columns to learn from (name them with --text or --feature-columns)"
         raise DataFormatError(records.path, expected, got, records.header_line)
     decimal = decimal_sign([records.columns[name] for name in names], records.delimiter)
@@ -287,7 +293,7 @@ def _is_indicator(cells: Sequence[object]) -> bool:
     return bool(words & ONES) and bool(words & ZEROS) and words <= ONES | ZEROS
 
 
-def _some(names: Sequence[str], most: int = _SHOWN) -> str:
+def _some(names: Sequence[str]) -> str:
     """Return the first names and the number of further ones."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -250,7 +250,7 @@ class Records:
         for column in wanted:
             if column not in self.columns:
                 how = "" if option is None else f" (see {option})"
-                got = "columns " + ", ".join(map(repr, self.columns))
+                got = shown_columns(list(self.columns))
                 raise DataFormatError(
                     self.path, f"a column {column!r}{how}", got[:200], self.header_line
                 )
@@ -266,6 +266,20 @@ class Records:
     def error(self, at: int, expected: str, got: str) -> DataFormatError:
         """Return the error for a cell of row `at`."""
         return DataFormatError(self.path, expected, got[:80], self.lines[at])
+
+
+LONGEST_NAME, MOST_WORDS, MOST_SHOWN = 40, 5, 10
+"""Of the names of columns in messages; a longer one is a cell of a file without a header."""
+
+
+def shown_columns(names: Sequence[str]) -> str:
+    """Return the columns of a table for messages; cells of a file without a header are not shown."""
+    if any(len(name) > LONGEST_NAME or len(name.split()) > MOST_WORDS for name in names):
+        return (
+            f"{len(names)} columns that are named like texts (a file without a header: --columns)"
+        )
+    more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
+    return "columns " + ", ".join(map(repr, names[:MOST_SHOWN])) + more
 
 
 def described(cell: object) -> str:
