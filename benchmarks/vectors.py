@@ -4,9 +4,9 @@
     python -m benchmarks.vectors speed --rows 50000
 
 ``quality`` keeps what it prints in ``quality_results/vectors.jsonl``, of which the quality page
-shows a table. No sentence encoder is needed: the vectors are the latent semantic analysis (LSA) of the training
-texts, 200 values per text. Settings were chosen on training rows. Timings beside faiss's flat index
-need ``pip install faiss-cpu``.
+shows a table. No sentence encoder is needed: the vectors are the latent semantic analysis (LSA) of
+the training texts, 200 values per text. Settings were chosen on training rows. Timings beside
+faiss's flat index need ``pip install faiss-cpu``.
 """
 
 import argparse

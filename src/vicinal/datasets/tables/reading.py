@@ -273,7 +273,7 @@ LONGEST_NAME, MOST_WORDS, MOST_SHOWN = 40, 5, 10
 
 
 def shown_columns(names: Sequence[str]) -> str:
-    """Return the columns of a table for messages; cells of a file without a header are not shown."""
+    """Return the columns of a table for messages, without cells of a file that has no header."""
     if any(len(name) > LONGEST_NAME or len(name.split()) > MOST_WORDS for name in names):
         return (
             f"{len(names)} columns that are named like texts (a file without a header: --columns)"
