@@ -6,7 +6,7 @@ r"""Global ridge: one linear model of all labels, which learns a row by a rank-o
     f(x, l) = \bar y_l + \phi(x)^T W_l
 
 φ(x) is the row itself, scaled to length one; of many features, the strongest ones of the last fit.
-Where rows are few, or measurements, φ(x) is its kernel with at most :data:`MOST_UNKNOWNS` training
+Where rows are few, or dense, φ(x) is its kernel with at most :data:`MOST_UNKNOWNS` training
 rows of the last fit, the landmarks *Z*: :math:`\phi(x) = C^{-1} \kappa(Z, x)` with
 :math:`C C^T = \kappa(Z, Z)`. If all rows are landmarks, that is kernel ridge regression. Features,
 landmarks and :math:`\bar y` are constants of the last fit.
@@ -57,7 +57,7 @@ from vicinal.methods.label_ridge.solver import leverages
 MOST_UNKNOWNS = 2048
 """Features or landmarks at most: the inverse takes 32 MiB and below a second."""
 MOST_KERNEL_ROWS = 8192
-"""Rows up to which measurements have landmarks: their kernel takes 128 MiB."""
+"""Dense rows up to which there are landmarks: their kernel takes 128 MiB."""
 MOST_COEFFICIENTS = 16_000_000
 """Unknowns times labels at most: 128 MiB."""
 LONGEST_LIST = 64
