@@ -18,7 +18,7 @@ import vicinal
 from vicinal import Blend
 from vicinal._core import arrays, csr
 from vicinal.errors import ModelFormatError
-from vicinal.index import SegmentedAlgorithm, SegmentedIndex, segment_files
+from vicinal.index import SegmentedAlgorithm, SegmentedIndex, TrainingRows, segment_files
 from vicinal.methods.blend import view_folder
 
 pytestmark = pytest.mark.native
@@ -272,6 +272,24 @@ def test_learning_copies_no_rows_of_the_folder(tmp_path, monkeypatch):
         assert "values" in pages[2]
         assert after.data[: len(before.data)].tolist() == before.data.tolist()
         assert len(after.data) > len(before.data) > page
+
+
+def test_reading_after_forgetting_copies_no_rows(tmp_path, monkeypatch):
+    X, Y, Q = random_data(1, 40)
+    on_disk(X, Y, tmp_path).save(tmp_path / "model")
+    vicinal.load(tmp_path / "model").forget([1, 2])
+    build, are_own = TrainingRows.build_index, []
+
+    def recorded(rows, searched):
+        are_own.append(searched is rows.X)
+        return build(rows, searched)
+
+    monkeypatch.setattr(TrainingRows, "build_index", recorded)
+    stored = vicinal.load(tmp_path / "model")
+    same(Blend().fit(X, Y).forget([1, 2]), stored, Q)
+    assert stored.search_.n_empty == 2
+    assert are_own
+    assert all(are_own)
 
 
 def maps():
