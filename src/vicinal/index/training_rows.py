@@ -272,7 +272,7 @@ class TrainingRows:
         """Build the index; its ids are the places."""
         index = self.build_index(self.X)
         if self._n_gone and is_mutable(index):  # copies no rows, which may be mapped from a folder
-            cast("MutableIndex", index).remove(np.flatnonzero(self.gone))
+            index.remove(np.flatnonzero(self.gone))
         elif self._n_gone:
             kept = np.flatnonzero(~self.gone)
             fewer = self.build_index(self.X[kept])
