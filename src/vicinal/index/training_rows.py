@@ -270,14 +270,13 @@ class TrainingRows:
 
     def _built(self) -> tuple[Index, GrowingArray | None]:
         """Build the index; its ids are the places."""
-        if not self._n_gone:
-            return self.build_index(self.X), None
-        kept = np.flatnonzero(~self.gone)
-        index = self.build_index(self.X[kept])
-        if not is_mutable(index):
-            return KeptRows(index, kept.astype(np.int32), self.n_places), None
         index = self.build_index(self.X)
-        cast("MutableIndex", index).remove(np.flatnonzero(self.gone))
+        if self._n_gone and is_mutable(index):  # copies no rows, which may be mapped from a folder
+            index.remove(np.flatnonzero(self.gone))
+        elif self._n_gone:
+            kept = np.flatnonzero(~self.gone)
+            fewer = self.build_index(self.X[kept])
+            return KeptRows(fewer, kept.astype(np.int32), self.n_places), None
         return index, None
 
     def _index_ids(self, ids: GrowingArray | None) -> Int32:

@@ -182,6 +182,10 @@ class Updates:
             np.vstack([self.right, right]),
         )
 
+    def before(self, last: int) -> "Updates":
+        """Return the first changes."""
+        return Updates(self.left[:last], self.factor[:last], self.right[:last])
+
     def after(self, first: int) -> "Updates":
         """Return the changes without the first ones."""
         return Updates(self.left[first:], self.factor[first:], self.right[first:])
@@ -367,10 +371,15 @@ class GlobalRidge:
         return replace(self, inverse=_inverse(self._sums(seen, Y)[0]))
 
     def get_state(self) -> dict[str, State]:
-        """Return the state as plain values and arrays, without the inverse."""
+        """Return the state as plain values and arrays.
+
+        The inverse is left out if nothing changed since the fit, because the rows give the same
+        one. After changes they give another one in the last digits, which decide between labels
+        that score the same.
+        """
         basis = self.basis
         marks = basis if isinstance(basis, Landmarks) else None
-        return {
+        state: dict[str, State] = {
             "name": self.name,
             "view": self.view,
             "alpha": self.alpha,
@@ -381,22 +390,43 @@ class GlobalRidge:
             "columns": basis.kept if isinstance(basis, KeptFeatures) else None,
             "n_features": basis.n_features if isinstance(basis, KeptFeatures) else 0,
         }
+        if self.inverse is not None and len(self.updates):
+            left, factor, right = self.updates.left, self.updates.factor, self.updates.right
+            state |= {"inverse": self.inverse, "weights before": self.weights}
+            state |= {"left": left, "factor": factor, "right": right}
+        return state
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
         mean = read_array(state, "mean", np.float64, (None,))
         weights = read_array(state, "weights", np.float64, (None, len(mean)))
-        return cls(
+        size, inverse, updates = len(weights), None, Updates.none(*weights.shape)
+        if "inverse" in state:
+            inverse = read_array(state, "inverse", np.float64, (size, size))
+            weights = read_array(state, "weights before", np.float64, weights.shape)
+            factor = read_array(state, "factor", np.float64, (None,))
+            left = read_array(state, "left", np.float64, (len(factor), size))
+            right = read_array(state, "right", np.float64, (len(factor), len(mean)))
+            updates = Updates(left, factor, right)
+        ridge = cls(
             read_plain(state, "name", str),
             read_count(state, "view", low=0),
             read_plain(state, "alpha", float),
-            _read_basis(state, len(weights)),
+            _read_basis(state, size),
             mean,
             weights,
-            None,
-            Updates.none(*weights.shape),
+            inverse,
+            updates,
         )
+        return ridge._folding_again()
+
+    def _folding_again(self) -> Self:
+        """Return a ridge that was saved, folding in what it folded in then."""
+        if len(self.updates) < LONGEST_LIST:
+            return self
+        first = replace(self, updates=self.updates.before(LONGEST_LIST))
+        return replace(self, folding=Folding(first))
 
 
 def _read_basis(state: Mapping[str, State], n_unknowns: int) -> "Landmarks | KeptFeatures | None":
