@@ -91,8 +91,8 @@ class RowReader:
                     raise bad_value(
                         f"rows.{place}.values", f"{self.n_features} numbers", len(row["values"])
                     )
-            elif not self.reads_text:
-                self._check_names(place, row["features"])
+            else:
+                self._check_features(place, row["features"])
         if not self._is_sparse and len(rows) * self.n_features > DENSE_CELLS:
             raise bad_value("rows", f"at most {DENSE_CELLS // self.n_features} rows", len(rows))
 
@@ -106,9 +106,10 @@ class RowReader:
         if unknown is not None:
             raise bad_value(f"rows.{place}.features", expected, unknown)
 
-    def _check_names(self, place: int, features: Mapping[str, Any]) -> None:
+    def _check_features(self, place: int, features: Mapping[str, Any]) -> None:
+        """Refuse values that are no numbers, and unknown names if the model reads no text."""
         unknown = next((name for name in features if name not in self._column), None)
-        if unknown is not None:
+        if unknown is not None and not self.reads_text:
             raise bad_value(
                 f"rows.{place}.features", f"names among the model's {self.n_features}", unknown
             )

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 import vicinal
-from vicinal import IBLR, LCIF, BRkNN, FeatureKNN, InstanceKNN, MLkNN
+from vicinal import IBLR, LCIF, Blend, BRkNN, FeatureKNN, InstanceKNN, MLkNN, make_pipeline
 from vicinal.decision import Threshold
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.graph import NeighborGraph
@@ -342,3 +342,22 @@ def test_the_embedded_data(kind):
             assert total == pytest.approx(one.value, abs=1e-12)
         for near in why.neighbors:
             assert sum(part.share for part in near.shared) == pytest.approx(near.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("estimator", [BRkNN(2, metric="cosine"), Blend()])
+def test_a_pipeline_explains_by_the_rows_that_are_left(estimator):
+    texts = ["buy milk", "buy a bike", "ride a bike", "fix the bike", "milk the cow"] * 6
+    tags = [["shop"], ["shop", "sport"], ["sport"], ["sport"], ["farm"]] * 6
+    names = [f"r{row}" for row in range(len(texts))]
+    model = make_pipeline(TextVectorizer(language=None), estimator).fit(
+        texts, tags, row_names=names
+    )
+    model.forget([0, 7, 29])
+    (why,) = model.explain(["milk and a bike"], row_texts=texts)
+    (direct,) = model[-1].explain(model[:-1].transform(["milk and a bike"]))
+    assert [near.name for near in why.neighbors] == [near.name for near in direct.neighbors]
+    assert all(near.text == texts[near.id] for near in why.neighbors)
+    assert all(near.name == f"r{near.id}" for near in why.neighbors)
+    for label, other in zip(why.labels, direct.labels, strict=True):
+        assert label.value == other.value
+        assert label.base + sum(part.share for part in label.parts) == pytest.approx(label.value)
