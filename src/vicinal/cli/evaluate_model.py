@@ -110,6 +110,9 @@ def training_counts(estimator: Any, n_labels: int) -> dict[str, Any]:
     import numpy as np
 
     Y = getattr(getattr(estimator, "scoring_", None), "Y", None)
+    rows = getattr(estimator, "search_", None)
+    if Y is not None and rows is not None and rows.n_empty:
+        Y = Y[np.flatnonzero(~rows.gone)]
     if Y is None or Y.shape[0] < 3:
         return {}
     counts = np.zeros(n_labels)

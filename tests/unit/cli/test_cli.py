@@ -10,8 +10,9 @@ from scipy import sparse
 from sklearn.dummy import DummyClassifier
 
 import vicinal
-from vicinal import datasets
+from vicinal import LCIF, Blend, BRkNN, datasets
 from vicinal._core import progress
+from vicinal.cli.evaluate_model import training_counts
 from vicinal.cli.program import printed_notes
 from vicinal.cli.train import searching
 from vicinal.datasets import Dataset, read_file, write_file
@@ -317,3 +318,13 @@ def test_a_cluster_needs_a_method_that_searches():
         searching(DummyClassifier(), None, "tcp://127.0.0.1:1"),
     ):
         pass
+
+
+@pytest.mark.parametrize("model", [BRkNN(3), LCIF(3, 3), Blend("mix")])
+def test_propensities_count_the_rows_that_are_left(model):
+    rows = datasets.load("debtags").subset(range(300))
+    model.fit(rows.X, rows.Y).forget([0, 5, 299])
+    counts = training_counts(model, rows.Y.shape[1])
+    left = np.setdiff1d(np.arange(300), [0, 5, 299])
+    assert counts["n_train_rows"] == 297
+    assert counts["train_label_counts"].tolist() == rows.Y[left].sum(axis=0).tolist()
