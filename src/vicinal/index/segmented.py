@@ -536,7 +536,7 @@ class SegmentedIndex:
                 self._publish(parts, self.n_rows)
 
     def _stays(self, run: RowRun) -> bool:
-        """Tell whether a run is in the folder of the index that this one is a copy of."""
+        """Tell whether a run is in the folder of the index that this index was copied from."""
         return bool(run.name) and not isinstance(self._store, FolderStore)
 
     def _rewritten(self, run: RowRun, is_wanted: bool) -> RowRun | Merged:

@@ -269,7 +269,8 @@ class Records:
 
 
 LONGEST_NAME, MOST_WORDS, MOST_SHOWN = 40, 5, 10
-"""Of the names of columns in messages; a longer one is a cell of a file without a header."""
+"""Characters and words of a column's name, and names in a message, at most. A longer name is
+probably a cell of a file without a header."""
 
 
 def shown_columns(names: Sequence[str]) -> str:
