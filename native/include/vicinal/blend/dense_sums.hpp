@@ -220,14 +220,15 @@ inline void add_tiles(std::span<const DenseTile* const> tiles, std::span<const d
 inline std::size_t add_list(std::span<const std::int32_t> labels,
                             std::span<const std::uint32_t> sums, std::size_t at, std::int32_t end,
                             double value, double* products, [[maybe_unused]] Simd simd) {
-  const auto add = [&](auto kernel) {
-    return kernel(labels.data(), sums.data(), at, labels.size(), end, value, products);
-  };
+  const std::size_t size = labels.size();
+  const std::int32_t* of = labels.data();
 #if VICINAL_X86
-  if (simd == Simd::avx512) return add(dense_detail::add_list_avx512);
-  if (simd == Simd::avx2) return add(dense_detail::add_list_avx2);
+  if (simd == Simd::avx512)
+    return dense_detail::add_list_avx512(of, sums.data(), at, size, end, value, products);
+  if (simd == Simd::avx2)
+    return dense_detail::add_list_avx2(of, sums.data(), at, size, end, value, products);
 #endif
-  return add(dense_detail::add_list);
+  return dense_detail::add_list(of, sums.data(), at, size, end, value, products);
 }
 
 // The first step of labels from `from` on in which a product is above `bound` times the norm, or
