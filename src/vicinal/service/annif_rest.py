@@ -27,7 +27,7 @@ from vicinal.service.api import (
 )
 from vicinal.service.engine import Engine
 from vicinal.service.limits import ServiceError, bad_value
-from vicinal.service.schemas import LIMITS, Label, Labels, Text
+from vicinal.service.schemas import FIRST_PROBLEM, LIMITS, Label, Labels, Text
 from vicinal.service.served_model import Answer
 from vicinal.service.store import Change
 
@@ -78,7 +78,7 @@ class LearnDocument(BaseModel):
     """A document with its subjects."""
 
     text: Text
-    subjects: Annotated[list[Subject], Field(max_length=LIMITS.labels)]
+    subjects: Annotated[list[Subject], FIRST_PROBLEM, Field(max_length=LIMITS.labels)]
     metadata: dict[str, Any] = {}
 
 
@@ -93,7 +93,9 @@ class BatchDocument(BaseModel):
 class BatchRequest(BaseModel):
     """Documents to suggest subjects for."""
 
-    documents: Annotated[list[BatchDocument], Field(min_length=1, max_length=BATCH_DOCUMENTS)]
+    documents: Annotated[
+        list[BatchDocument], FIRST_PROBLEM, Field(min_length=1, max_length=BATCH_DOCUMENTS)
+    ]
 
 
 class Suggestion(BaseModel):
@@ -217,7 +219,7 @@ async def suggest_batch(
 async def learn(
     request: Request,
     model_id: ModelId,
-    body: Annotated[list[LearnDocument], Field(max_length=LIMITS.rows)],
+    body: Annotated[list[LearnDocument], FIRST_PROBLEM, Field(max_length=LIMITS.rows)],
 ) -> Response:
     """Learn documents with their subjects."""
     engine = engine_of(request, model_id)

@@ -29,7 +29,7 @@ from vicinal.service.api import (
 from vicinal.service.engine import Engine
 from vicinal.service.learner import Replacement
 from vicinal.service.limits import bad_value
-from vicinal.service.schemas import LIMITS, TaughtTextRow, TextRow
+from vicinal.service.schemas import FIRST_PROBLEM, LIMITS, TaughtTextRow, TextRow
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class LabelStudioTask(_Loose):
 class TasksRequest(_Loose):
     """Tasks to predict."""
 
-    tasks: Annotated[list[LabelStudioTask], Field(max_length=LIMITS.rows)]
+    tasks: Annotated[list[LabelStudioTask], FIRST_PROBLEM, Field(max_length=LIMITS.rows)]
     label_config: Config | None = None
     project: Id | None = None
 
@@ -137,7 +137,7 @@ class Annotation(_Loose):
     """An annotation: its id, what the annotator chose, and whether the task was skipped."""
 
     id: Id
-    result: list[dict[str, Any]] | None = None
+    result: Annotated[list[dict[str, Any]], FIRST_PROBLEM] | None = None
     was_cancelled: Annotated[bool, Field(strict=True)] | None = None
 
 
@@ -155,7 +155,9 @@ class Webhook(_Loose):
     project: LabelStudioProject | None = None
     task: LabelStudioTask | None = None
     annotation: Annotation | None = None
-    annotations: Annotated[list[Annotation], Field(max_length=LIMITS.rows)] | None = None
+    annotations: (
+        Annotated[list[Annotation], FIRST_PROBLEM, Field(max_length=LIMITS.rows)] | None
+    ) = None
 
 
 class VersionReply(BaseModel):
