@@ -33,6 +33,7 @@ class FirstProblem:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
+        """Return the schema of what is marked, stopping at the first problem."""
         schema: Any = handler(source)
         return cast("CoreSchema", {**schema, "fail_fast": True})
 
@@ -151,9 +152,7 @@ class NeighborsRequest(_Body):
 class LearnRequest(_Body):
     """Rows to learn."""
 
-    rows: Annotated[
-        list[AnyTaughtRow], FIRST_PROBLEM, Field(min_length=1, max_length=LIMITS.rows)
-    ]
+    rows: Annotated[list[AnyTaughtRow], FIRST_PROBLEM, Field(min_length=1, max_length=LIMITS.rows)]
     idempotency_key: Key | None = None
 
 
