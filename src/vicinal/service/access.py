@@ -8,7 +8,6 @@ reached.
 
 import asyncio
 import base64
-import binascii
 import hashlib
 import hmac
 import json
@@ -206,7 +205,7 @@ def _token(header: bytes) -> str | None:
     if kind.lower() == "basic":
         try:
             decoded = base64.b64decode(value.strip(), validate=True).decode("utf-8")
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:  # neither base64 nor, below it, UTF-8
             return None
         return decoded.partition(":")[2] or None
     return None
