@@ -122,7 +122,7 @@ class NeighborLists {
   }
 
   std::size_t bytes() const {
-    return entries_.capacity() * sizeof(Neighbor) + sizes_.capacity() * 13;
+    return entries_.size() * sizeof(Neighbor) + sizes_.size() * 13;
   }
 
  private:
