@@ -1,7 +1,7 @@
 """The account of the reproduction from the stored results: a page, and the files next to it.
 
-``docs/evidence/reproduction.md`` is the summary that people read. ``reproduction-papers.md`` has the
-tables and explanations of each paper. The cells, the variants, cell by cell, and the values of the
+``docs/evidence/reproduction.md`` is the summary that people read. ``reproduction-papers.md`` has
+the tables and explanations of each paper. The cells, the variants, cell by cell, and the values of the
 figures are CSV files.
 """
 
@@ -33,9 +33,9 @@ PAPERS_PAGE = "reproduction-papers.md"
 INTRODUCTION = f"""# Reproduction results
 
 This page counts how many cells of the papers’ result tables are reproduced. Files to download have
-the details: [table by table]({PAPERS_PAGE}), with the reasons why cells differ, [every cell]({CELLS})
-with the paper’s figure, ours and the explanation, [the variants]({VARIANTS}) cell by cell, and [the
-values of the figures]({CURVES}).
+the details: [table by table]({PAPERS_PAGE}), with the reasons why cells differ,
+[every cell]({CELLS}) with the paper’s figure, ours and the explanation, [the variants]({VARIANTS})
+cell by cell, and [the values of the figures]({CURVES}).
 
 `python reproduction/tools/write_account.py` generates page and files from the stored results
 (`reproduction/src/vicinal_reproduction/results/`), and a test checks that they are up to date.
@@ -95,7 +95,8 @@ def summary(stores: Stores) -> str:
     cells = {name: _cells(paper, figures) for name, (paper, figures) in every.items()}
     parts = [INTRODUCTION, "## Summary\n", _summary(cells)]
     parts += ["\n## With other readings of the papers\n"]
-    parts += [f"- {said}" for paper, figures in every.values() for said in _otherwise(paper, figures)]
+    for paper, figures in every.values():
+        parts += [f"- {said}" for said in _otherwise(paper, figures)]
     parts += account_time((PAPERS[name], stores.of(name).read()) for name in PAPERS)
     return "\n".join(parts).rstrip() + "\n"
 
