@@ -1,8 +1,8 @@
 """The account of the reproduction from the stored results: a page, and the files next to it.
 
 ``docs/evidence/reproduction.md`` is the summary that people read. ``reproduction-papers.md`` has
-the tables and explanations of each paper. The cells, the variants, cell by cell, and the values of the
-figures are CSV files.
+the tables and explanations of each paper. The cells, the variants, cell by cell, and the values of
+the figures are CSV files.
 """
 
 import csv
