@@ -285,6 +285,27 @@ def test_more_changes_than_the_list_of_the_ridge_holds(monkeypatch):
     check_equals_fresh_parts(model, Q)
 
 
+@pytest.mark.parametrize("n_learned", [63, 64, 100, 130])
+def test_a_model_saved_with_many_updates_of_the_ridge_answers_like_one_never_saved(
+    n_learned, tmp_path
+):
+    X, Y = documents(80, 6)
+    Q, _ = documents(8, 7)
+    more, labels = documents(n_learned + 70, 8)
+    model = Blend("mix", recalibrate_at="never").fit(X, names_of(Y))
+    for row in range(n_learned):
+        model.partial_fit(more[[row]], names_of(labels[[row]]))
+    updates = [len(ridge.updates) for ridge in model.scoring_.ridges]
+    assert updates and min(updates) >= min(n_learned, global_ridge.LONGEST_LIST)
+    model.save(tmp_path / "model")
+    loaded = vicinal.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.scores(Q).toarray(), model.scores(Q).toarray())
+    for row in range(n_learned, n_learned + 70):
+        for each in (model, loaded):
+            each.partial_fit(more[[row]], names_of(labels[[row]]))
+    np.testing.assert_array_equal(loaded.scores(Q).toarray(), model.scores(Q).toarray())
+
+
 @pytest.mark.parametrize("learns", [True, False])
 def test_an_interrupted_change_changes_nothing(learns, monkeypatch):
     X, Y = documents(60, 6)

@@ -274,6 +274,20 @@ def test_learning_copies_no_rows_of_the_folder(tmp_path, monkeypatch):
         assert len(after.data) > len(before.data) > page
 
 
+def test_a_loaded_model_with_learned_rows_searches_the_index_of_the_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(segment_files, "FEWEST_ENTRIES", 1)
+    X, Y, Q = random_data(4, 3)
+    model = on_disk(X, Y, tmp_path)
+    model.save(tmp_path / "model")
+    model.partial_fit(Q[:2], sparse.csr_array(Y[:2])).forget([1])
+    loaded = vicinal.load(tmp_path / "model")
+    same(model, loaded, Q)
+    for view in loaded.scoring_.views:
+        stored, *added = view.rows.index._version.runs
+        assert stored.postings and len(stored) == X.shape[0]
+        assert sum(map(len, added)) == 2
+
+
 def test_reading_after_forgetting_copies_no_rows(tmp_path, monkeypatch):
     X, Y, Q = random_data(1, 40)
     on_disk(X, Y, tmp_path).save(tmp_path / "model")

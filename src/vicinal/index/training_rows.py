@@ -105,6 +105,10 @@ class TrainingRows:
         """The index over the training rows; its ids may differ from those of the rows."""
         return self._index_and_ids()[0]
 
+    def open_index(self) -> None:
+        """Build the index now: one that is stored is only opened, and changes are added to it."""
+        self._index_and_ids()
+
     @property
     def has_index(self) -> bool:
         """Whether the index has been built."""

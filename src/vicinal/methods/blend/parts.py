@@ -332,6 +332,7 @@ class View:
             index, sums = stored_view(look, trust(as_csr(X)), Y, algorithm, n_jobs)
             search = SegmentedAlgorithm(algorithm.max_memory, index)
             rows = TrainingRows(index.X, look.metric, n_jobs, algorithm=search)
+            rows.open_index()
             return cls(look, rows, sums if look.has_centroids else None)
         rows = TrainingRows(look.of(X), look.metric, n_jobs, algorithm=algorithm)
         return cls(look, rows, None).with_centroids(Y)
