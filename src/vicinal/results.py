@@ -416,13 +416,12 @@ class ResultStore:
 
     def _now(self) -> ResumableStore[Key, Result]:
         """Read the file again, because other processes may have written to it."""
-        return ResumableStore(self.path, "a result", _keyed, lambda _, result: result.to_json())
-
-
-def _keyed(parts: Mapping[str, Any]) -> tuple[Key, Result]:
-    """Return a result and its key."""
-    result = Result.from_json(parts)
-    return result.key, result
+        return ResumableStore(
+            self.path,
+            "a result",
+            lambda parts: ((result := Result.from_json(parts)).key, result),
+            lambda _, result: result.to_json(),
+        )
 
 
 __all__ = ["Result", "ResultStore", "ResumableStore", "data_hash", "machine", "provenance"]

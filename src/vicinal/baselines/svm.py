@@ -45,6 +45,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from vicinal._core.arrays import Bool, Csr, Features, Float, Int
 from vicinal._core.checks import check_integer, check_option, check_positive, check_real
+from vicinal._core.csr import short_indices
 from vicinal._core.threads import on_one_blas_thread
 from vicinal._core.validation import csr_parts
 from vicinal._native import RankDual
@@ -52,6 +53,7 @@ from vicinal.baselines._classifier import MultiLabelClassifier, row_blocks
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, Threshold
 from vicinal.decision.rule import needs_of
 from vicinal.errors import InvalidArgumentError, warn_user
+from vicinal.methods._arguments import given_rule
 from vicinal.methods.registry import Method
 from vicinal.scores import Scores
 
@@ -365,7 +367,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
     def _learn(self, X: Features, Y: Csr) -> None:
         """Train label by label, then fit the rule."""
         rule, machine = _rule(self.threshold), self._machine()
-        X = _narrow(X)
+        X = short_indices(X)
         columns = Y.tocsc()
         targets = (columns[:, [label]].toarray().ravel() != 0 for label in range(Y.shape[1]))
         self.machines_ = [_trained(machine, X, target) for target in targets]
@@ -385,7 +387,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
 
     def _score(self, X: Features) -> Float:
         """Return the decision values of the SVMs."""
-        rows = _narrow(X)
+        rows = short_indices(X)
         return np.column_stack([machine.decision_function(rows) for machine in self.machines_])
 
     def decide(self, scores: Scores) -> Csr:
@@ -414,28 +416,18 @@ class _Constant:
         return np.full(int(X.shape[0]), self._score)
 
 
-def _narrow(X: Features) -> Features:
-    """Return sparse rows with 32-bit indices, which the SVM libraries require."""
-    if not isinstance(X, sparse.csr_array) or X.nnz > np.iinfo(np.int32).max:
-        return X
-    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return sparse.csr_array((X.data, indices, indptr), shape=X.shape)
-
-
 def _rule(threshold: object) -> Decision:
     """Return the rule for the parameter `threshold`."""
     if threshold is None:
         return Threshold(0.0)
     if isinstance(threshold, str) and threshold == "one-threshold":
         return MetricThreshold("micro-f1")
-    if isinstance(threshold, Decision) and not isinstance(threshold, type):
-        if needs_of(threshold).n_folds is not None:
-            raise InvalidArgumentError(
-                "threshold", "a rule on scores of the training rows", repr(threshold)
-            )
-        return threshold
-    if isinstance(threshold, int | float | np.integer | np.floating):
-        return Threshold(check_real("threshold", threshold))
-    raise InvalidArgumentError(
-        "threshold", "None, 'one-threshold', a number or a decision", repr(threshold)
-    )
+    rule = None if isinstance(threshold, str) else given_rule(threshold)
+    if rule is None:
+        expected = "None, 'one-threshold', a number or a decision"
+        raise InvalidArgumentError("threshold", expected, repr(threshold))
+    if needs_of(rule).n_folds is not None:
+        raise InvalidArgumentError(
+            "threshold", "a rule on scores of the training rows", repr(threshold)
+        )
+    return rule

@@ -39,7 +39,7 @@ from vicinal._core.checks import check_integer, check_option, check_real
 from vicinal._core.html import Cells, Tabular
 from vicinal.comparison.score_tables import Better, Table, paired_differences, read_table
 from vicinal.errors import InvalidArgumentError
-from vicinal.metrics import metric_info
+from vicinal.metrics.catalogue import better_side, metric_info
 
 
 @dataclass(frozen=True)
@@ -187,13 +187,13 @@ def mean_differences(
     n_draws = check_integer("n_resamples", n_resamples, low=1)
     seed = check_integer("random_state", random_state, low=0)
     known = read_table(table)
-    answers = []
+    found = []
     for a, b in combinations(range(len(known.methods)), 2):
         apart = paired_differences(known.values[:, a], known.values[:, b])
         low, high = _interval(apart, confidence, n_draws, seed)
         names = known.methods[a], known.methods[b]
-        answers.append(MeanDifference(*names, float(apart.mean()), low, high))
-    return tuple(answers)
+        found.append(MeanDifference(*names, float(apart.mean()), low, high))
+    return tuple(found)
 
 
 def _interval(apart: Float, confidence: float, n_draws: int, seed: int) -> tuple[float, float]:
@@ -316,7 +316,7 @@ def _tables(results: Mapping[str, object]) -> dict[str, Table]:
 
 def _wins(metric: str, table: Table, alpha: float) -> Iterator[Win]:
     """Yield the wins on one metric, pair by pair."""
-    sign = 1 if metric_info(metric).better == "high" else -1
+    sign = 1 if better_side(metric) == "high" else -1
     for a, b in combinations(range(len(table.methods)), 2):
         mean, p = paired_t_test(table.values[:, a], table.values[:, b])
         if p < alpha:

@@ -18,7 +18,7 @@ from vicinal._core.state import State
 from vicinal._core.threads import using_threads
 from vicinal._core.validation import owned
 from vicinal.decision import Decision, FittedDecision
-from vicinal.decision.rule import fit_blocks, fit_weighted, is_fitted, needs_of
+from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
 from vicinal.distances import get_distance
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph, check_training_graph, metric_of_rows
@@ -273,7 +273,7 @@ class NeighborEstimator(
             return decision
         if training.weights is not None:
             blocks = training_blocks(scoring, training)
-            return fit_weighted(decision, blocks, training.Y, training.weights)
+            return fit_blocks(decision, blocks, training.Y, training.weights)
         needs = needs_of(decision)
         if needs.by_blocks or not needs.needs_scores:
             return fit_blocks(decision, training_blocks(scoring, training), training.Y)

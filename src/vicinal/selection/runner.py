@@ -22,7 +22,7 @@ from vicinal.methods import LCIF, NeighborEstimator
 from vicinal.methods.fold import Fold
 from vicinal.metrics.label_based import LabelCounts
 from vicinal.results import ResumableStore, digest_of, source_hash
-from vicinal.selection.folds import CurrentFold, Folds
+from vicinal.selection.folds import Folds
 from vicinal.selection.grid import Grid, Position, Search
 from vicinal.selection.lcif_grid import measure_lcif
 from vicinal.selection.measure import Measured, Metrics, measure_fits, measure_sweep, swept
@@ -186,11 +186,10 @@ class Runner:
         if not self.complete or not pieces:
             return
         try:
-            current = CurrentFold(self.folds)
             total = sum(len(task.positions) for _, task in pieces)
             with shown(self.show), part(description, total) as advance:
                 for number, task in pieces:
-                    self._try(task, number, current, advance)
+                    self._try(task, number, advance)
         except KeyboardInterrupt:
             self.complete = False
             if not self._found:
@@ -228,18 +227,18 @@ class Runner:
         for search, asked in by_search.items():
             yield Task(grid, asked, search)
 
-    def _try(self, task: Task, number: int, current: CurrentFold, advance: Advance) -> None:
+    def _try(self, task: Task, number: int, advance: Advance) -> None:
         """Evaluate settings on a fold; a method that may fail and does is left out from now on."""
         if task.grid.method in self.failed:
             advance(len(task.positions))
             return
         try:
-            self._measure(task, number, current, advance)
+            self._measure(task, number, advance)
         except self.failures as error:
             why = " ".join(f"{type(error).__name__}: {error}".split())
             self.failed[task.grid.method] = f"fold {number + 1}: {why}"
 
-    def _measure(self, task: Task, number: int, current: CurrentFold, advance: Advance) -> None:
+    def _measure(self, task: Task, number: int, advance: Advance) -> None:
         """Reuse stored values, and compute and store the others."""
         keys = {position: self._key(task.grid, position, number) for position in task.positions}
         missing = []
@@ -253,7 +252,7 @@ class Runner:
             advance(len(keys) - len(missing))
         if not missing:
             return
-        fold = current.fold(number, task.search)
+        fold = self.folds.fold(number, task.search)
         with using_threads(self.n_jobs):
             for found in self._values(task.grid, missing, fold, advance):
                 listed = list(found)
