@@ -57,6 +57,7 @@ from vicinal.methods._arguments import given_rule
 from vicinal.methods.registry import Method
 from vicinal.scores import Scores
 
+KERNELS = ("linear", "poly", "rbf")
 KERNEL_LIMIT = 2**28
 """Maximum number of cells of a kernel matrix: 2 GiB of float64, 16,384 rows."""
 
@@ -94,7 +95,7 @@ def resolve_kernel(
     kind: object, degree: object, gamma: object, coef0: object, X: Features
 ) -> Kernel:
     """Return the kernel for validated parameters; γ ``"scale"`` makes γ‖x‖² 1 on average."""
-    kind = check_option("kernel", kind, ("poly", "linear", "rbf"))
+    kind = check_option("kernel", kind, KERNELS)
     power = check_integer("degree", degree, low=1) if kind == "poly" else 1
     constant = check_real("coef0", coef0, low=0.0)
     if isinstance(gamma, str):
@@ -299,9 +300,6 @@ def _pair_losses(scores: Float, has_label: Bool) -> Float:
         if true.any() and not true.all():
             losses[i] = np.maximum(0.0, 1.0 - row[true][:, None] + row[~true][None, :]).mean()
     return losses
-
-
-KERNELS = ("linear", "poly", "rbf")
 
 
 class Scorer(Protocol):

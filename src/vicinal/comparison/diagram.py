@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 from vicinal.comparison.friedman import FriedmanNemenyi, rank_tests
 from vicinal.comparison.score_tables import Better
+from vicinal.selection.plots import BAR, INK, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-INK, QUIET, BAR = "#1a1a1a", "#6b6b6b", "#b3401f"
 LINE_INCHES = 0.25
 """Height of a line of names."""
 LANE = 0.42

@@ -35,9 +35,15 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from vicinal._core.arrays import Float
-from vicinal._core.checks import check_integer, check_option, check_real
+from vicinal._core.checks import check_integer, check_real
 from vicinal._core.html import Cells, Tabular
-from vicinal.comparison.score_tables import Better, Table, paired_differences, read_table
+from vicinal.comparison.score_tables import (
+    Better,
+    Table,
+    paired_differences,
+    read_table,
+    sign_of,
+)
 from vicinal.errors import InvalidArgumentError
 from vicinal.metrics.catalogue import better_side, metric_info
 
@@ -92,8 +98,7 @@ def wilcoxon_holm(
     (SignedRank(first='A', second='B', statistic=0.0, p=0.0078125, p_holm=0.0078125, winner='A'),)
     """
     check_real("alpha", alpha, 0.0, 1.0)
-    sign = 1.0 if check_option("better", better, ("low", "high")) == "high" else -1.0
-    known = read_table(table)
+    sign, known = sign_of(better), read_table(table)
     pairs = list(combinations(range(len(known.methods)), 2))
     tests = [_test(sign * known.values[:, a], sign * known.values[:, b]) for a, b in pairs]
     corrected = holm([p for _, p, _ in tests])
@@ -316,7 +321,7 @@ def _tables(results: Mapping[str, object]) -> dict[str, Table]:
 
 def _wins(metric: str, table: Table, alpha: float) -> Iterator[Win]:
     """Yield the wins on one metric, pair by pair."""
-    sign = 1 if better_side(metric) == "high" else -1
+    sign = sign_of(better_side(metric))
     for a, b in combinations(range(len(table.methods)), 2):
         mean, p = paired_t_test(table.values[:, a], table.values[:, b])
         if p < alpha:

@@ -254,6 +254,11 @@ def _check_complete(
 Better: TypeAlias = Literal["low", "high"]
 
 
+def sign_of(better: object) -> float:
+    """Return the factor that makes high values better: 1, or −1 where low values are."""
+    return 1.0 if check_option("better", better, ("low", "high")) == "high" else -1.0
+
+
 def rank_table(table: object, better: Better = "high") -> Table:
     """Rank the methods on each sample, 1 for the best; ties get their mean rank.
 
@@ -272,8 +277,7 @@ def rank_table(table: object, better: Better = "high") -> Table:
            [2.5, 2.5, 1. ]])
     """
     known = read_table(table)
-    sign = -1.0 if check_option("better", better, ("low", "high")) == "high" else 1.0
-    ranks: Float = stats.rankdata(sign * known.values, axis=1)
+    ranks: Float = stats.rankdata(-sign_of(better) * known.values, axis=1)
     return Table(ranks, known.methods)
 
 

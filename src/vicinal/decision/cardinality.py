@@ -20,12 +20,9 @@ from scipy import sparse
 from vicinal._core.arrays import Csr, Float, Int, row_ids
 from vicinal._core.checks import check_option
 from vicinal._core.state import SaveableRecord
-from vicinal.decision._cells import check_truth
+from vicinal.decision._cells import UNMERGED, check_truth
 from vicinal.decision.threshold import Threshold
 from vicinal.scores import Scores
-
-UNMERGED = 2**20
-"""How many scores may be collected, beyond the number already kept, before they are merged."""
 
 
 def pooled(scores: Scores, floor: float = -np.inf) -> tuple[Float, Int]:

@@ -149,9 +149,9 @@ class LabelSets(FixedRule):
     --------
     >>> import numpy as np
     >>> from scipy import sparse
-    >>> picked = sparse.csr_array(np.array([[0, 1, 1]], dtype=np.int32))
+    >>> chosen = sparse.csr_array(np.array([[0, 1, 1]], dtype=np.int32))
     >>> stored = sparse.csr_array(np.array([[0.6, 0.4, 0.4]]))
-    >>> LabelSets().decide(Scores.sparse(stored, label_sets=picked)).toarray()
+    >>> LabelSets().decide(Scores.sparse(stored, label_sets=chosen)).toarray()
     array([[0, 1, 1]], dtype=int32)
     """
 

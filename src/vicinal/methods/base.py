@@ -243,7 +243,7 @@ class NeighborEstimator(
             scoring = self._fit_scoring(training)
             decision = self._fit_decision(rule, scoring, training, search)
             self._finish_fit(scoring, training)
-        version = FittedState(
+        state = FittedState(
             search,
             scoring,
             decision,
@@ -255,7 +255,7 @@ class NeighborEstimator(
             graph if self._keeps_graph else None,
             row_names,
         )
-        self._publish(version)
+        self._publish(state)
 
     def _fit_decision(
         self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows

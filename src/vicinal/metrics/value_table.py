@@ -22,8 +22,8 @@ ARROWS = {"low": " ↓", "high": " ↑", "none": ""}
 class MetricsTable(Tabular):
     """Results of :func:`evaluate` side by side, one row per metric.
 
-    ``to_pandas()``, ``to_markdown()`` and ``to_latex()`` as for every other table; notebooks and
-    :mod:`rich` show it.
+    ``to_pandas()``, ``to_csv()``, ``to_markdown()`` and ``to_latex()`` as for every other table;
+    notebooks and :mod:`rich` show it.
 
     Parameters
     ----------

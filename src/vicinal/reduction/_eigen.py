@@ -71,7 +71,7 @@ def _iterative(rows: CentredRows, T: Float, penalty: float) -> Float:
         rows.shape, matvec=rows.dot, rmatvec=rows.transposed_dot, dtype=np.float64
     )
     columns = T.reshape(len(T), -1)
-    answer = np.empty((rows.shape[1], columns.shape[1]))
+    found = np.empty((rows.shape[1], columns.shape[1]))
     for place, target in enumerate(columns.T):
         solution, reason, *_ = lsmr(
             operator,
@@ -84,8 +84,8 @@ def _iterative(rows: CentredRows, T: Float, penalty: float) -> Float:
         )
         if reason == 7:
             warn_user("regularised least squares did not converge", ConvergenceWarning)
-        answer[:, place] = solution
-    return answer.reshape(rows.shape[1], *T.shape[1:])
+        found[:, place] = solution
+    return found.reshape(rows.shape[1], *T.shape[1:])
 
 
 FEW_LABELS = 2048

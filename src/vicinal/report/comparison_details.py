@@ -10,9 +10,7 @@ from vicinal.comparison.method_ranking import marks_of
 from vicinal.metrics import metric_info
 from vicinal.report.page import (
     FAINT,
-    INK,
     MARKERS,
-    QUIET,
     SERIES,
     Block,
     Details,
@@ -24,6 +22,7 @@ from vicinal.report.page import (
 )
 from vicinal.report.sortable_table import Cell, Column, DataTable, Row, mark_best
 from vicinal.results import Result
+from vicinal.selection.plots import INK, NEIGHBORS, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,7 +58,6 @@ def metric_form(metric: str) -> str:
     return ".2f" if metric in COUNTS else ".3f"
 
 
-NEIGHBORS = ("n_neighbors", "n_neighbors_instance")
 CURVES_TEXT = (
     "Mean over folds against the number of neighbours k; a ring marks the best k of each method."
 )

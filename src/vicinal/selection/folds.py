@@ -308,11 +308,9 @@ class Problem:
 
     def folds(self, grids: Sequence[Grid], n_jobs: int | None) -> Folds:
         """Return the folds, with as many neighbours as the grids may need."""
-        widths, Y = neighbor_widths(grids), self.labels.matrix
-        if self.per_fold and self.steps:
-            return Folds(self.given, Y, self.splits, widths, n_jobs, self.steps, graph=self.graph)
-        features = self.features
-        return Folds(features, Y, self.splits, widths, n_jobs, shared=True, graph=self.graph)
+        steps = self.steps if self.per_fold else []
+        X, given = self.given if steps else self.features, (neighbor_widths(grids), n_jobs, steps)
+        return Folds(X, self.labels.matrix, self.splits, *given, shared=True, graph=self.graph)
 
     def try_values(self, grids: Sequence[Grid]) -> None:
         """Fit every given value on a few rows, so that an invalid value is rejected immediately."""

@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -60,12 +61,10 @@ class FoldStore:
         head: tuple[str, str] | None = None,
         what: str = "results of a fold",
     ) -> None:
-        self._lines: ResumableStore[Keys, Piece] | None = None
+        self._lines: ResumableStore[Keys, Piece] = ResumableStore(path, what, _read, _line, head)
         self._known: dict[str, Measured] = {}
-        if path is not None:
-            self._lines = ResumableStore(path, what, _read, _line, head)
-            for keys, piece in self._lines.items():
-                self._add(keys, piece)
+        for keys, piece in self._lines.items():
+            self._add(keys, piece)
 
     def get(self, key: str, metrics: Metrics) -> Measured | None:
         """Return what was measured, if it contains all metrics that can be computed."""
@@ -81,14 +80,12 @@ class FoldStore:
         values = np.array([[each.values[name] for name in names] for each in measured])
         piece = Piece(names, values.reshape(len(measured), -1), measured[0] if detailed else None)
         self._add(tuple(keys), piece)
-        if self._lines is not None:
-            self._lines[tuple(keys)] = piece
+        self._lines[tuple(keys)] = piece
 
     def clear(self) -> None:
         """Discard everything and remove the file, as the work is complete."""
         self._known.clear()
-        if self._lines is not None:
-            self._lines.clear()
+        self._lines.clear()
 
     def _add(self, keys: Keys, piece: Piece) -> None:
         for at, key in enumerate(keys):
@@ -254,26 +251,15 @@ class Runner:
             return
         fold = self.folds.fold(number, task.search)
         with using_threads(self.n_jobs):
-            for found in self._values(task.grid, missing, fold, advance):
-                listed = list(found)
-                if self.kept is not None:
-                    for each in listed:
-                        self.kept(task.grid, number, found[each])
-                self.store.add(
-                    [keys[each] for each in listed],
-                    [found[each] for each in listed],
-                    self.detailed,
-                )
-                for position in listed:
-                    without = replace(found[position], scores=None, labels=None)
-                    self._keep(task.grid, position, number, without)
-
-    def _values(
-        self, grid: Grid, positions: Sequence[Position], fold: Fold, advance: Advance
-    ) -> Iterator[dict[Position, Measured]]:
-        """Yield groups of settings with what was measured of them, as they are computed."""
-        arguments = grid, positions, fold, self.metrics, self.n_jobs, advance
-        return measure_fits(*arguments, detailed=True) if self.detailed else measure(*arguments)
+            compute = partial(measure_fits, detailed=True) if self.detailed else measure
+            given = task.grid, missing, fold, self.metrics, self.n_jobs, advance
+            for found in compute(*given):
+                for position, measured in found.items():
+                    if self.kept is not None:
+                        self.kept(task.grid, number, measured)
+                    found[position] = replace(measured, scores=None, labels=None)
+                    self._keep(task.grid, position, number, found[position])
+                self.store.add([keys[at] for at in found], [*found.values()], self.detailed)
 
     def _key(self, grid: Grid, position: Position, number: int) -> str:
         """Return a key that identifies a setting on a fold."""
