@@ -14,8 +14,8 @@ have label *l*:
         {\sum_b P(H^l_b \mid W_w) P(E^l_C \mid H^l_b, W_w)}
 
 :math:`c^w_l[j]` is the number of rows of :math:`S_w` that have label *l* and exactly *j* neighbours
-with label *l*, :math:`c'^w_l[j]` that of rows without it. :math:`P(W_w) = |S_w| / n` cancels. Where that gives 0/0
-(s = 0), as in ML-kNN. With one cluster the scores are identical to those of ML-kNN.
+with label *l*, :math:`c'^w_l[j]` that of rows without it. :math:`P(W_w) = |S_w| / n` cancels. Where
+that gives 0/0 (s = 0), as in ML-kNN. With one cluster the scores are identical to those of ML-kNN.
 
 References
 ----------

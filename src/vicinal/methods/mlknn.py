@@ -14,8 +14,8 @@ With *n* training rows, smoothing *s*, and :math:`C = C_x(l)` neighbours of *x* 
         && \text{(posterior, steps 14–18)}
 
 :math:`c_l[j]` is the number of training rows that have label *l* and exactly *j* neighbours with
-label *l*, :math:`c'_l[j]` that of rows without it. With s = 0, a 0/0 likelihood counts as 0, and where both products
-are 0 the posterior is the prior.
+label *l*, :math:`c'_l[j]` that of rows without it. With s = 0, a 0/0 likelihood counts as 0, and
+where both products are 0 the posterior is the prior.
 
 References
 ----------

@@ -201,8 +201,12 @@ def _features(
         for name in ([] if given else free)
         if name in records.repeated or _names_rows(records, name)
     ]
-    if len(left_out) == len(free):  # row numbers are better than no features at all
-        left_out = []
+    if len(left_out) == len(free):  # nothing but names of rows is left
+        own = options.row_names
+        if own is not None and not _names_rows(records, own):
+            free = [own]  # a text that also names the rows
+        else:
+            left_out = []  # row numbers are better than no features at all
     names = given or [name for name in free if name not in left_out]
     if not names:
         got = shown_columns(records.names)

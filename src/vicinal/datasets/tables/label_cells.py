@@ -217,7 +217,7 @@ def find_separator(records: Records, column: str, given: str | None) -> str | No
 def _repeated_separator(records: Records, column: str) -> str:
     """Return what separates the labels of several columns, and log that they are used.
 
-    Columns of one name, as issue trackers export them, have one label per cell. The cells of columns
+    Columns of one name, as issue trackers export them, have one label per cell. Those of columns
     that the caller names may be split.
     """
     cells = records.cells_or_lists(column)
