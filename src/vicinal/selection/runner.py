@@ -11,18 +11,20 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from vicinal._core.arrays import Float
+from vicinal._core.files import append_json_line, read_json_lines
 from vicinal._core.progress import Advance, part, shown
 from vicinal._core.threads import using_threads
-from vicinal.errors import InvalidArgumentError
+from vicinal.errors import DataFormatError, InvalidArgumentError
 from vicinal.methods import LCIF, NeighborEstimator
 from vicinal.methods.fold import Fold
 from vicinal.metrics.label_based import LabelCounts
-from vicinal.results import ResumableStore, digest_of, source_hash
+from vicinal.results import digest_of, source_hash
 from vicinal.selection.folds import Folds
 from vicinal.selection.grid import Grid, Position, Search
 from vicinal.selection.lcif_grid import measure_lcif
@@ -53,7 +55,11 @@ Keys: TypeAlias = tuple[str, ...]
 
 
 class FoldStore:
-    """What was measured of settings on folds, kept in memory and, if there is a path, in a file."""
+    """What was measured of settings on folds, kept in memory and, if there is a path, in a file.
+
+    A line whose writing was interrupted is skipped (:mod:`vicinal._core.files`). The first line is
+    `head`, if it is given: a name, and a digest of what all values have in common.
+    """
 
     def __init__(
         self,
@@ -61,10 +67,21 @@ class FoldStore:
         head: tuple[str, str] | None = None,
         what: str = "results of a fold",
     ) -> None:
-        self._lines: ResumableStore[Keys, Piece] = ResumableStore(path, what, _read, _line, head)
+        self._path = None if path is None else Path(path)
         self._known: dict[str, Measured] = {}
-        for keys, piece in self._lines.items():
-            self._add(keys, piece)
+        if self._path is None:
+            return
+
+        def read(parts: Mapping[str, Any]) -> tuple[Keys, Piece] | str:
+            digest = None if head is None else parts.get(head[0])
+            return digest if isinstance(digest, str) else _read(parts)
+
+        lines = list(read_json_lines(self._path, what, read))
+        if head is not None:
+            _check_head(self._path, head, lines)
+        for line in lines:
+            if not isinstance(line, str):
+                self._add(*line)
 
     def get(self, key: str, metrics: Metrics) -> Measured | None:
         """Return what was measured, if it contains all metrics that can be computed."""
@@ -80,12 +97,14 @@ class FoldStore:
         values = np.array([[each.values[name] for name in names] for each in measured])
         piece = Piece(names, values.reshape(len(measured), -1), measured[0] if detailed else None)
         self._add(tuple(keys), piece)
-        self._lines[tuple(keys)] = piece
+        if self._path is not None:
+            append_json_line(self._path, _line(tuple(keys), piece))
 
     def clear(self) -> None:
         """Discard everything and remove the file, as the work is complete."""
         self._known.clear()
-        self._lines.clear()
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
 
     def _add(self, keys: Keys, piece: Piece) -> None:
         for at, key in enumerate(keys):
@@ -93,6 +112,18 @@ class FoldStore:
             if old is not None:
                 new = replace(new, values={**old.values, **new.values})
             self._known[key] = new
+
+
+def _check_head(path: Path, head: tuple[str, str], lines: Sequence[object]) -> None:
+    """Write the first line of a new file, or raise if an existing first line differs."""
+    name, wanted = head
+    if not lines:
+        append_json_line(path, {name: wanted})
+    elif not isinstance(lines[0], str):
+        raise DataFormatError(path, f"{name!r} first", "a piece of work", line=1)
+    if any(isinstance(each, str) and each != wanted for each in lines):
+        expected = "results of the same rows, labels and folds"
+        raise InvalidArgumentError("store", expected, f"others in {path}")
 
 
 def _line(keys: Keys, piece: Piece) -> dict[str, Any]:
