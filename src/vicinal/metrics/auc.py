@@ -24,6 +24,7 @@ rows. Where there are more than a limit, scores lose their last binary digits un
 import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -152,21 +153,30 @@ class ScoreTally:
 
     def _merge(self) -> "_Counted":
         """Merge what was added; scores lose digits until as few are distinct as may be."""
-        merged = self._merged(self._parts)
+        parts, self._parts = self._parts, []
+        merged = self._merged(parts)
         while len(merged[0]) > self._most and self.digits > DIGITS[-1]:
             self.digits = next(each for each in DIGITS if each < self.digits)
             labels, values, n_true, n_all = merged
-            merged = self._merged([(labels, cut(values, self.digits), n_true, n_all)])
+            parts = [(labels, cut(values, self.digits), n_true, n_all)]
+            del merged, labels, values, n_true, n_all
+            merged = self._merged(parts)
         self._parts, self._kept = [merged], len(merged[0])
         return merged
 
     def _merged(self, parts: list["_Counted"]) -> "_Counted":
-        """Return the parts as one, sorted by label and score, each pair once."""
-        columns = (np.concatenate(column) for column in zip(*parts, strict=True))
-        labels, values, n_true, n_all = columns
-        used = (n_true > 0) | (n_all > 0)
-        cells = labels[used], values[used], n_true[used], n_all[used]
-        return merged_counts(*cells, self._n_labels, thread_count(None))
+        """Return the parts as one, sorted by label and score, each pair once; the list is emptied.
+
+        With many labels these are the largest arrays of an evaluation: few copies are held at once.
+        """
+        columns: list[Any] = list(zip(*parts, strict=True))
+        parts.clear()
+        used = np.concatenate([t + a > 0 for t, a in zip(columns[2], columns[3], strict=True)])
+        for place in range(len(columns)):
+            columns[place] = np.concatenate(columns[place])
+            if not used.all():
+                columns[place] = columns[place][used]
+        return merged_counts(*columns, self._n_labels, thread_count(None))
 
 
 _Counted = tuple[Int32, Float, Int, Int]
