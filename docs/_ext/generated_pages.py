@@ -261,7 +261,8 @@ def add_parameters(
 ) -> None:
     """Describe the parameters of a metric, and those that the methods of many classes share."""
     metric = what == "function" and name.startswith("vicinal.metrics.")
-    if "Parameters" in lines or not (metric or what == "method"):
+    own = str(getattr(value, "__module__", "")).startswith("vicinal")
+    if "Parameters" in lines or not own or not (metric or what == "method"):
         return
     known = COMMON_PARAMETERS if metric else METHOD_PARAMETERS
     signature = inspect.signature(cast("Callable[..., object]", value))
