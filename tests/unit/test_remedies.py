@@ -10,8 +10,7 @@ from vicinal._core.files import replacing
 from vicinal.cli.program import _no_file
 from vicinal.cli.settings import make_estimator
 from vicinal.comparison import friedman_nemenyi
-from vicinal.datasets import read_content
-from vicinal.errors import DataFormatError, InvalidArgumentError, ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.methods.explaining import label_ids
 from vicinal.methods.registry import find_method
 from vicinal.metrics import evaluate, metric_info
@@ -66,6 +65,7 @@ def test_one_unknown_row_is_one_number():
         ),
         (lambda: TextVectorizer(language="english").fit(["a"]), "such as 'en' or 'fi', got"),
         (lambda: evaluate(Y, pd.Series(["a;b"] * 4)), "[cell.split(';') for cell in column]"),
+        (lambda: MLkNN(1).fit(X, [[], [], [], []]), "no row has a label: is it the right column?"),
         (lambda: find_method("bland"), "did you mean 'blend'"),
         (lambda: make_steps("tf-idf", is_sparse=True), "or none, or auto"),
         (lambda: make_steps("tf-idf", is_sparse=True), "did you mean 'tfidf'?"),
@@ -95,13 +95,6 @@ def test_a_table_is_no_model(tmp_path):
     path.write_text("id,message,tags\n1,a,b\n")
     with pytest.raises(ModelFormatError, match="vicinal train and save"):
         load(path)
-
-
-def test_a_table_without_any_label_names_its_column(tmp_path):
-    path = tmp_path / "tickets.csv"
-    path.write_text("message,tags\nhello,\nbye,\n")
-    with pytest.raises(DataFormatError, match="expected a label in 'tags' in at least one row"):
-        read_content(path)
 
 
 def test_a_text_instead_of_a_file_is_recognised():

@@ -11,7 +11,7 @@ from typing import Any
 from vicinal.datasets.data_files import FilePath
 from vicinal.datasets.tables.csv import URIS, shown
 from vicinal.datasets.tables.reading import Reading, Records, described
-from vicinal.errors import DataFormatError, logger
+from vicinal.errors import logger
 
 _QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _ARRAY = re.compile(rf"\[\s*{_QUOTED}(?:\s+{_QUOTED})+\s*\]")
@@ -145,10 +145,6 @@ def read_labels(records: Records, reading: Reading) -> tuple[list[list[str]], tu
     """
     sets = label_sets(records, reading)
     counts = Counter(chain.from_iterable(sets))
-    if sets and not counts:
-        column = reading.labels or ", ".join(reading.label_columns)
-        expected = f"a label in {column!r} in at least one row (--labels names the column)"
-        raise DataFormatError(records.path, expected, "none")
     if not reading.label_columns and reading.labels is not None:
         warn_if_rare(counts, records.path, reading.labels)
     return sets, tuple(sorted(counts))
