@@ -1,11 +1,14 @@
 """Safe HTML markup: everything that is not already markup is escaped."""
 
+import csv
 import html
 import math
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from vicinal.errors import InvalidArgumentError, MissingExtraError
@@ -116,6 +119,12 @@ class Tabular(ABC):
             raise MissingExtraError("pandas", "frames") from None
         header, rows = self.cells()
         return pandas.DataFrame(rows, columns=header)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as a CSV file in UTF-8."""
+        header, rows = self.cells()
+        with Path(path).open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream).writerows([header, *rows])
 
     def to_markdown(self) -> str:
         r"""Return the table in Markdown; floats have four decimals, numbers are right-aligned.

@@ -83,7 +83,9 @@ class TableChoice:
         vars(self).update(chosen)
 
     text: str | None = _option("Columns of text, separated by commas.")
-    labels: str | None = _option("Column of the labels, such as tags.")
+    labels: str | None = _option(
+        "Columns of the labels, such as tags; several separated by commas."
+    )
     label_columns: str | None = _option("Columns of 0 and 1, one per label: a,b or first:last.")
     feature_columns: str | None = _option(
         "Columns of numbers, categories and texts to learn from: a,b or first:last."

@@ -32,6 +32,7 @@ from vicinal._core.arrays import Csr, Float, Int
 from vicinal._core.checks import check_integer, check_real
 from vicinal._core.state import SaveableRecord
 from vicinal.decision._cells import (
+    UNMERGED,
     ScoreCells,
     check_truth,
     joined,
@@ -94,10 +95,6 @@ class PerLabelThreshold(SaveableRecord):
         best = sweep.first_best(f1)
         rare = (positives < self.min_positives) | (f1[best] < self.fbr)
         return LabelThresholds(sweep.thresholds[np.where(rare, sweep.nothing(), best)])
-
-
-UNMERGED = 2**20
-"""How many scores may be collected, beyond the number already kept, before they are merged."""
 
 
 class HighestOfLabels:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-INK = "#1a1a1a"
+INK, QUIET, BAR = "#1a1a1a", "#6b6b6b", "#b3401f"
 NEIGHBORS = ("n_neighbors", "n_neighbors_instance")
 ARROWS = {"low": "lower is better", "high": "higher is better", "none": ""}
 
