@@ -37,6 +37,7 @@ DataArgument = Annotated[
 ModelArgument = Annotated[
     Path, typer.Argument(help="File of a saved model.", metavar="MODEL", exists=True)
 ]
+FileArgument = Annotated[str, typer.Argument(help="A data file, or a data set by name.")]
 MethodOption = Annotated[
     str, typer.Option(help=f"One of: {METHODS}; or module:Class for your own class.")
 ]
@@ -65,62 +66,104 @@ RerunOption = Annotated[
 ]
 
 
-KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
-PANEL = "Tables (CSV, TSV, JSON, Parquet, spreadsheets) and other data files"
-SEPARATORS = {"tab": "\t", "space": " ", "newline": "\n", "comma": ",", "none": ""}
-"""Names for separators that are hard to type."""
-
-
-def _option(text: str, *names: str, default: Any = None) -> Any:
-    """Return an option in the panel of the help text."""
-    return typer.Option(default, *names, help=text, rich_help_panel=PANEL)
-
-
-class TableChoice:
-    """How to read a data file; what is None is inferred from the file's content."""
+class OptionGroup:
+    """Options that a command gets as one value: the annotated attributes of a subclass."""
 
     def __init__(self, chosen: Mapping[str, Any]) -> None:
         vars(self).update(chosen)
 
-    text: str | None = _option("Columns of text, separated by commas.")
-    labels: str | None = _option("Column of the labels, such as tags.")
-    label_columns: str | None = _option("Columns of 0 and 1, one per label: a,b or first:last.")
-    feature_columns: str | None = _option(
+
+def option(text: str, *names: str, default: Any = None, **facts: Any) -> Any:
+    """Return an option of a group."""
+    return typer.Option(default, *names, help=text, **facts)
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Let the options of each group among the parameters of a command be options of its own."""
+    own = inspect.signature(command, eval_str=True)
+    groups = {
+        name: each.annotation
+        for name, each in own.parameters.items()
+        if isinstance(each.annotation, type) and issubclass(each.annotation, OptionGroup)
+    }
+    kept = [each for name, each in own.parameters.items() if name not in groups]
+    for group in groups.values():
+        for name, kind in inspect.get_annotations(group, eval_str=True).items():
+            default = getattr(group, name)
+            kept.append(inspect.Parameter(name, KEYWORD_ONLY, default=default, annotation=kind))
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **given: Any) -> None:
+        for name, group in groups.items():
+            options = {each: getattr(group, each) for each in inspect.get_annotations(group)}
+            chosen = {
+                each: given.pop(each, getattr(default, "default", default))
+                for each, default in options.items()
+            }
+            given[name] = group(chosen)
+        command(*args, **given)
+
+    described: Any = wrapped
+    described.__signature__ = own.replace(parameters=kept)
+    described.__annotations__ = {each.name: each.annotation for each in kept}
+    return wrapped
+
+
+KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
+PANEL = "Tables (CSV, TSV, JSON, Parquet, spreadsheets) and other data files"
+SEPARATORS = {"tab": "\t", "space": " ", "newline": "\n", "comma": ",", "none": ""}
+"""Names for separators that are hard to type."""
+_table_option = functools.partial(option, rich_help_panel=PANEL)
+
+
+class TableChoice(OptionGroup):
+    """How to read a data file; what is None is inferred from the file's content."""
+
+    text: str | None = _table_option("Columns of text, separated by commas.")
+    labels: str | None = _table_option("Column of the labels, such as tags.")
+    label_columns: str | None = _table_option(
+        "Columns of 0 and 1, one per label: a,b or first:last."
+    )
+    feature_columns: str | None = _table_option(
         "Columns of numbers, categories and texts to learn from: a,b or first:last."
     )
-    row_names: str | None = _option("Column of the row names.")
-    separator: str | None = _option(
+    row_names: str | None = _table_option("Column of the row names.")
+    separator: str | None = _table_option(
         "Separator of the labels in a cell, such as ;, tab, space, newline or none."
     )
-    encoding: str | None = _option("Encoding of the file: utf-8, utf-16, cp1252, latin-1, …")
-    delimiter: str | None = _option("Separator of the cells of a CSV file.")
-    columns: str | None = _option("Names of the columns of a CSV file without a header: a,b.")
-    quotes: bool | None = _option(
+    encoding: str | None = _table_option("Encoding of the file: utf-8, utf-16, cp1252, latin-1, …")
+    delimiter: str | None = _table_option("Separator of the cells of a CSV file.")
+    columns: str | None = _table_option("Names of the columns of a CSV file without a header: a,b.")
+    quotes: bool | None = _table_option(
         "Whether quotes enclose cells of a CSV file, or are characters like others.",
         "--quotes/--no-quotes",
     )
-    sheet: str | None = _option("Sheet of a spreadsheet; by default the first.")
-    language: str = _option(
+    sheet: str | None = _table_option("Sheet of a spreadsheet; by default the first.")
+    language: str = _table_option(
         "Language of the texts, such as fi: words become lemmas. auto guesses it, none leaves "
         "words as they are.",
         default="auto",
     )
-    characters: bool = _option(
+    characters: bool = _table_option(
         "Use parts of long words too, five characters each.", "--characters", default=False
     )
-    tokens: str = _option(
+    tokens: str = _table_option(
         "Which words to find: unicode (every script), or ascii.", default="unicode"
     )
-    ngrams: int = _option("Longest n-grams of words to use as features: 2 adds pairs.", default=1)
-    min_df: int = _option("Ignore words that occur in fewer texts.", default=1)
-    stop_words: str | None = _option("Words to ignore: english, or a file with one word per line.")
-    vectors: Path | None = _option(
+    ngrams: int = _table_option(
+        "Longest n-grams of words to use as features: 2 adds pairs.", default=1
+    )
+    min_df: int = _table_option("Ignore words that occur in fewer texts.", default=1)
+    stop_words: str | None = _table_option(
+        "Words to ignore: english, or a file with one word per line."
+    )
+    vectors: Path | None = _table_option(
         "A vector for each row of DATA, in its order: .npy, .npz or .parquet."
     )
-    vocabulary: Path | None = _option("Names of the labels: .tsv, .csv, .json, or SKOS.")
-    names_in: str | None = _option("Language of the names of labels, such as fi.")
-    xml: Path | None = _option("XML file with the label names of an ARFF file.")
-    label_count: int | None = _option(
+    vocabulary: Path | None = _table_option("Names of the labels: .tsv, .csv, .json, or SKOS.")
+    names_in: str | None = _table_option("Language of the names of labels, such as fi.")
+    xml: Path | None = _table_option("XML file with the label names of an ARFF file.")
+    label_count: int | None = _table_option(
         "Number of label attributes in an ARFF file: n for the first n, -n for the last."
     )
 
@@ -139,26 +182,6 @@ class TableChoice:
             option = "--" + name.replace("_", "-")
             raise InvalidArgumentError(option, "column names separated by commas", repr(given))
         return columns
-
-
-def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of :class:`TableChoice` to a command, which gets them as ``table``."""
-    own = inspect.signature(command, eval_str=True)
-    kept = [each for each in own.parameters.values() if each.name != "table"]
-    types = inspect.get_annotations(TableChoice, eval_str=True)
-    for name, kind in types.items():
-        option = getattr(TableChoice, name)
-        kept.append(inspect.Parameter(name, KEYWORD_ONLY, default=option, annotation=kind))
-
-    @functools.wraps(command)
-    def wrapped(*args: Any, **given: Any) -> None:
-        chosen = {name: given.pop(name, getattr(TableChoice, name).default) for name in types}
-        command(*args, **given, table=TableChoice(chosen))
-
-    described: Any = wrapped
-    described.__signature__ = own.replace(parameters=kept)
-    described.__annotations__ = {each.name: each.annotation for each in kept}
-    return wrapped
 
 
 def import_modules(modules: Sequence[str] | None, names: Sequence[str] = ()) -> None:

@@ -10,18 +10,19 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
-
-import typer
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from vicinal._core.progress import part
 from vicinal.cli.options import (
+    FileArgument,
     ImportOption,
     ModelArgument,
+    OptionGroup,
     RowsOption,
     TableChoice,
     import_modules,
-    reads_tables,
+    option,
+    with_options,
 )
 from vicinal.cli.output import JsonFlag, check_target, dump_json, print_json, say, visible
 from vicinal.errors import InvalidArgumentError, MissingExtraError
@@ -35,42 +36,41 @@ if TYPE_CHECKING:
     from vicinal.scores import Scores
 
 
-@reads_tables
+class PredictOptions(OptionGroup):
+    """The options of ``vicinal predict``."""
+
+    output: Path | None = option(
+        "Write to this .jsonl, .csv, .tsv or .parquet file.", "--output", "-o"
+    )
+    top: int = option("Best labels to show with their scores.", default=5, min=1)
+    rows: RowsOption = "all"
+    imports: ImportOption = None
+    keep_formulas: bool = option(
+        "Write names that begin with =, +, - or @ to .csv and .tsv files as they are, although "
+        "spreadsheet programs run them as formulas.",
+        "--keep-formulas",
+        default=False,
+    )
+    json: JsonFlag = False
+
+
+@with_options
 def predict(
-    model: ModelArgument,
-    file: Annotated[str, typer.Argument(help="A data file, or a data set by name.")],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write to this .jsonl, .csv, .tsv or .parquet file."),
-    ] = None,
-    top: Annotated[int, typer.Option(help="Best labels to show with their scores.", min=1)] = 5,
-    rows: RowsOption = "all",
-    imports: ImportOption = None,
-    keep_formulas: Annotated[
-        bool,
-        typer.Option(
-            "--keep-formulas",
-            help="Write names that begin with =, +, - or @ to .csv and .tsv files as they are, "
-            "although spreadsheet programs run them as formulas.",
-        ),
-    ] = False,
-    json: JsonFlag = False,
-    *,
-    table: TableChoice,
+    model: ModelArgument, file: FileArgument, chosen: PredictOptions, table: TableChoice
 ) -> None:
     """Predict the labels of each row, and show the best labels with their scores."""
     from vicinal._core.progress import shown
     from vicinal.cli.data_source import new_blocks
 
-    check_target("--output", output)
-    write = None if output is None else prediction_writer(output)
-    import_modules(imports)
+    check_target("--output", chosen.output)
+    write = None if chosen.output is None else prediction_writer(chosen.output)
+    import_modules(chosen.imports)
     fitted = load_model(model)
     names = shown_names(fitted, table)
     with shown():
-        sources = new_blocks(fitted, file, rows, "all", table, labelled=False)
-        predicted = _predicted(fitted, sources, top, names)
-        if output is not None and write is not None:
+        sources = new_blocks(fitted, file, chosen.rows, "all", table, labelled=False)
+        predicted = _predicted(fitted, sources, chosen.top, names)
+        if chosen.output is not None and write is not None:
             n_rows = 0
 
             def counted() -> Iterator[Prediction]:
@@ -79,11 +79,11 @@ def predict(
                     n_rows += 1
                     yield prediction
 
-            write(counted(), output, cell_format(fitted, names, keep_formulas))
-            say(f"{n_rows:,} rows predicted, written to {output}")
+            write(counted(), chosen.output, cell_format(fitted, names, chosen.keep_formulas))
+            say(f"{n_rows:,} rows predicted, written to {chosen.output}")
             return
         for prediction in predicted:
-            if json:
+            if chosen.json:
                 print_json(prediction.as_dict())
             else:
                 sys.stdout.write(prediction.as_line() + "\n")
