@@ -86,6 +86,9 @@ def contents(links: Mapping[str, str], label: str) -> Html | None:
     return element("nav", element("ul", *items), aria_label=label)
 
 
+INK, QUIET, BAR = "#1a1a1a", "#6b6b6b", "#b3401f"
+"""Colours of figures: text, what stands back, what stands out."""
+
 MOST_SHOWN = 20
 """Maximum number of rows that a notebook shows."""
 _LATEX = {

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vicinal._core.html import BAR, INK, QUIET
 from vicinal.comparison.friedman import FriedmanNemenyi, rank_tests
 from vicinal.comparison.score_tables import Better
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-INK, QUIET, BAR = "#1a1a1a", "#6b6b6b", "#b3401f"
 LINE_INCHES = 0.25
 """Height of a line of names."""
 LANE = 0.42

@@ -40,6 +40,7 @@ from vicinal.decision._cells import (
     sweep_cells,
     sweep_labels,
 )
+from vicinal.decision.cardinality import UNMERGED
 from vicinal.decision.threshold import LabelThresholds
 from vicinal.scores import Scores
 
@@ -94,10 +95,6 @@ class PerLabelThreshold(SaveableRecord):
         best = sweep.first_best(f1)
         rare = (positives < self.min_positives) | (f1[best] < self.fbr)
         return LabelThresholds(sweep.thresholds[np.where(rare, sweep.nothing(), best)])
-
-
-UNMERGED = 2**20
-"""How many scores may be collected, beyond the number already kept, before they are merged."""
 
 
 class HighestOfLabels:

@@ -16,6 +16,8 @@ from vicinal.decision import Decision
 from vicinal.errors import InvalidArgumentError, did_you_mean
 from vicinal.persistence import register
 
+NEIGHBORS = ("n_neighbors", "n_neighbors_instance")
+"""Names of the parameter k."""
 EVERY_K = tuple(range(1, 31))
 """The values of k in the ML-kNN and BRkNN papers."""
 ODD_K = tuple(range(1, 30, 2))

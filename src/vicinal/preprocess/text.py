@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._core.arrays import Csr, Features, Float
 from vicinal._core.checks import (
+    WEIGHTINGS,
     all_or_nothing,
     check_encodable,
     check_flag,
@@ -151,7 +152,6 @@ def read_documents(X: object, name: str = "X") -> list[str]:
     return documents
 
 
-WEIGHTINGS = ("binary", "counts", "tfidf")
 TOKEN_PATTERNS = {"ascii": "[a-z0-9]+", "unicode": r"[^\W_]+"}
 """Regular expressions of a word in a lower-case document."""
 

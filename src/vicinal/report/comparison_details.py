@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from vicinal._core.html import clean
+from vicinal._core.html import INK, QUIET, clean
 from vicinal.comparison.method_ranking import marks_of
+from vicinal.methods.registry import NEIGHBORS
 from vicinal.metrics import metric_info
 from vicinal.report.page import (
     FAINT,
-    INK,
     MARKERS,
-    QUIET,
     SERIES,
     Block,
     Details,
@@ -59,7 +58,6 @@ def metric_form(metric: str) -> str:
     return ".2f" if metric in COUNTS else ".3f"
 
 
-NEIGHBORS = ("n_neighbors", "n_neighbors_instance")
 CURVES_TEXT = (
     "Mean over folds against the number of neighbours k; a ring marks the best k of each method."
 )

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 from xml.etree import ElementTree as ET
 
-from vicinal._core.html import Html, contents, document, element, together
+from vicinal._core.html import BAR, INK, QUIET, Html, contents, document, element, together
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -165,9 +165,6 @@ def _text(name: str) -> str:
     return resources.files("vicinal.report").joinpath(name).read_text(encoding="utf-8")
 
 
-INK = "#1a1a1a"
-QUIET = "#6b6b6b"
-BAR = "#b3401f"
 FAINT = "#d9d5ce"
 SERIES = (
     "#1f5fa8",
