@@ -5,10 +5,9 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any, NamedTuple
 
-from vicinal.errors import InvalidArgumentError, MissingExtraError
+from vicinal.errors import InvalidArgumentError, optional_module
 
 VOID = frozenset({"br", "col", "meta"})
 """Elements that have no end tag."""
@@ -113,12 +112,8 @@ class Tabular(ABC):
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas ``DataFrame``."""
-        try:
-            pandas = import_module("pandas")
-        except ImportError:
-            raise MissingExtraError("pandas", "frames") from None
         header, rows = self.cells()
-        return pandas.DataFrame(rows, columns=header)
+        return optional_module("pandas", "frames").DataFrame(rows, columns=header)
 
     def to_markdown(self) -> str:
         r"""Return the table in Markdown; floats have four decimals, numbers are right-aligned.

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -25,7 +24,7 @@ from vicinal.cli.options import (
     with_options,
 )
 from vicinal.cli.output import JsonFlag, check_target, dump_json, print_json, say, visible
-from vicinal.errors import InvalidArgumentError, MissingExtraError
+from vicinal.errors import InvalidArgumentError, optional_module
 
 if TYPE_CHECKING:
     from vicinal._core.arrays import Features
@@ -245,8 +244,8 @@ def prediction_writer(path: Path) -> Writer:
     from vicinal.datasets.tables.csv import DELIMITERS
 
     ending = path.suffix.lower()
-    if ending == ".parquet" and find_spec("pyarrow") is None:
-        raise MissingExtraError("pyarrow", "frames")
+    if ending == ".parquet":
+        optional_module("pyarrow", "frames")
     writers: dict[str, Writer] = {".parquet": _write_parquet}
     writers |= dict.fromkeys((".jsonl", ".ndjson"), _write_json_lines)
     writers |= {each: partial(_write_csv, sign) for each, sign in DELIMITERS.items()}
