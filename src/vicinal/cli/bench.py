@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vicinal.cli.options import (
     METHODS,
+    CommonOptions,
     DataArgument,
-    ImportOption,
-    OptionGroup,
     TableChoice,
-    import_modules,
     option,
     with_options,
 )
-from vicinal.cli.output import JsonFlag, errors, print_facts, print_json, print_table
+from vicinal.cli.output import errors, print_facts, print_json, print_table
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from vicinal.methods.fold import Fold
 
 
-class BenchOptions(OptionGroup):
+class BenchOptions(CommonOptions):
     """The options of ``vicinal bench``."""
 
     methods: str = option(
@@ -38,8 +36,6 @@ class BenchOptions(OptionGroup):
         "Distance: euclidean, cosine, dot; auto: cosine if sparse, else euclidean.",
         default="auto",
     )
-    imports: ImportOption = None
-    json: JsonFlag = False
 
 
 @with_options
@@ -55,7 +51,7 @@ def bench(chosen: BenchOptions, table: TableChoice, data: DataArgument = "debtag
     from vicinal.results import machine
 
     words = chosen.methods.split(",")
-    import_modules(chosen.imports, words)
+    chosen.import_modules(words)
     models: dict[str, Any] = {
         name: make_estimator(name, neighbor_settings(name, chosen.neighbors), "--methods")
         for name in method_words(words)

@@ -12,17 +12,15 @@ from rich.table import Table
 from vicinal.cli.options import (
     BASELINE_NAMES,
     METHODS,
-    ImportOption,
-    OptionGroup,
+    CommonOptions,
     PreprocessOption,
     RerunOption,
     StoreOption,
     TableChoice,
-    import_modules,
     option,
     with_options,
 )
-from vicinal.cli.output import JsonFlag, check_target, errors, out, print_json, say
+from vicinal.cli.output import check_target, errors, out, print_json, say
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ DataArguments = Annotated[
 ]
 
 
-class CompareOptions(OptionGroup):
+class CompareOptions(CommonOptions):
     """The options of ``vicinal compare``."""
 
     methods: str = option(
@@ -77,8 +75,6 @@ class CompareOptions(OptionGroup):
         "--keep-scores",
         default=False,
     )
-    imports: ImportOption = None
-    json: JsonFlag = False
 
 
 @with_options
@@ -94,7 +90,7 @@ def compare(chosen: CompareOptions, table: TableChoice, data: DataArguments = No
     display = parse_names(chosen.names_shown or [])
     asked = chosen.metric or ["hamming-loss"]
     words = chosen.methods.split(",") if chosen.methods else []
-    import_modules(chosen.imports, [*words, *asked])
+    chosen.import_modules([*words, *asked])
     metrics = [metric_info(name).name for name in asked]
     names = method_words(words)
     if chosen.source is not None:

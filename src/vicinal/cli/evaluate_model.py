@@ -4,17 +4,15 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from vicinal.cli.options import (
+    CommonOptions,
     DataArgument,
-    ImportOption,
     ModelArgument,
-    OptionGroup,
     RowsOption,
     TableChoice,
-    import_modules,
     option,
     with_options,
 )
-from vicinal.cli.output import JsonFlag, errors, out, print_json
+from vicinal.cli.output import errors, out, print_json
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from vicinal.scores import Scores
 
 
-class EvaluateOptions(OptionGroup):
+class EvaluateOptions(CommonOptions):
     """The options of ``vicinal evaluate``."""
 
     rows: RowsOption = "auto"
@@ -35,8 +33,6 @@ class EvaluateOptions(OptionGroup):
         "Metrics to compute, such as f1@5,recall@10; by default all, with k = 1, 3 and 5.",
         default="",
     )
-    imports: ImportOption = None
-    json: JsonFlag = False
 
 
 @with_options
@@ -55,7 +51,7 @@ def evaluate_model(
     from vicinal.metrics.catalogue import check_conventions
 
     words = chosen.metrics.split(",") if chosen.metrics else []
-    import_modules(chosen.imports, words)
+    chosen.import_modules(words)
     rules = check_conventions(chosen.conventions)
     asked = [metric_info(name).name for name in words] or None
     running: MetricAccumulator | None = None

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, cast
 
 from vicinal._core.progress import part, shown
 from vicinal.cli.options import (
+    CommonOptions,
     FileArgument,
-    ImportOption,
     ModelArgument,
-    OptionGroup,
     RowsOption,
     TableChoice,
-    import_modules,
     option,
     with_options,
 )
-from vicinal.cli.output import JsonFlag, check_target, errors, out, say
+from vicinal.cli.output import check_target, errors, out, say
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from vicinal.methods.pipeline import Model
 
 
-class ExplainOptions(OptionGroup):
+class ExplainOptions(CommonOptions):
     """The options of ``vicinal explain``."""
 
     labels_explained: list[str] | None = option(
@@ -46,8 +44,6 @@ class ExplainOptions(OptionGroup):
         "File of the training texts, to show the texts of neighbours."
     )
     rows: RowsOption = "all"
-    imports: ImportOption = None
-    json: JsonFlag = False
 
 
 @with_options
@@ -60,7 +56,7 @@ def explain_rows(
     from vicinal.methods import explain
 
     check_target("--html", chosen.html)
-    import_modules(chosen.imports)
+    chosen.import_modules()
     fitted = load_model(model)
     most = max(chosen.limit, BLOCK_ROWS)
     blocks = new_blocks(fitted, file, chosen.rows, "all", table, labelled=False, block_rows=most)

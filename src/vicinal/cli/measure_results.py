@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vicinal.cli.options import (
-    ImportOption,
-    OptionGroup,
-    import_modules,
+    CommonOptions,
     option,
     with_options,
 )
-from vicinal.cli.output import JsonFlag, print_json, print_table, say
+from vicinal.cli.output import print_json, print_table, say
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ StoreArgument = Annotated[
 ]
 
 
-class MeasureOptions(OptionGroup):
+class MeasureOptions(CommonOptions):
     """The options of ``vicinal measure``."""
 
     metrics: str = option(
@@ -36,8 +34,6 @@ class MeasureOptions(OptionGroup):
         "Folder for precision-recall, ROC and reliability curves, one per data set."
     )
     labels: Path | None = option("Folder for tables with the metrics of each label, as CSV.")
-    imports: ImportOption = None
-    json: JsonFlag = False
 
 
 @with_options
@@ -52,7 +48,7 @@ def measure(store: StoreArgument, chosen: MeasureOptions) -> None:
     if not chosen.metrics and chosen.curves is None and chosen.labels is None:
         raise InvalidArgumentError("--metrics", "metrics, --curves or --labels", "none of them")
     words = chosen.metrics.split(",") if chosen.metrics else []
-    import_modules(chosen.imports, words)
+    chosen.import_modules(words)
     asked = [metric_info(name).name for name in words]
     kept, results = ScoreStore(store), ResultStore(store)
     known = [each for each in results.read() if each.experiment.startswith("compare")]

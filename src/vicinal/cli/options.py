@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share; this module imports only Typer.
+"""Arguments and options that several commands share.
 
 The help texts list methods and steps without loading the packages that define them; a test checks
 that the lists are complete.
@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 
 import vicinal
+from vicinal.cli.output import JsonFlag
 from vicinal.errors import InvalidArgumentError
 
 BASELINE_NAMES = ("adtboost", "br-svm", "boostexter", "frequency", "rank-svm")
@@ -38,16 +39,6 @@ ModelArgument = Annotated[
     Path, typer.Argument(help="File of a saved model.", metavar="MODEL", exists=True)
 ]
 FileArgument = Annotated[str, typer.Argument(help="A data file, or a data set by name.")]
-MethodOption = Annotated[
-    str, typer.Option(help=f"One of: {METHODS}; or module:Class for your own class.")
-]
-ImportOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--import",
-        help="Module to import first, for methods defined outside vicinal; repeatable.",
-    ),
-]
 PreprocessOption = Annotated[
     str,
     typer.Option(
@@ -72,6 +63,16 @@ class OptionGroup:
     def __init__(self, chosen: Mapping[str, Any]) -> None:
         vars(self).update(chosen)
 
+    @classmethod
+    def options(cls) -> dict[str, tuple[Any, Any]]:
+        """Return the type and the default of each option, those that are common last."""
+        kinds = {n: kind for base in cls.__mro__ for n, kind in _kinds(base).items()}
+        return {name: (kind, getattr(cls, name)) for name, kind in kinds.items()}
+
+
+def _kinds(group: type) -> dict[str, Any]:
+    return inspect.get_annotations(group, eval_str=True)
+
 
 def option(text: str, *names: str, default: Any = None, **facts: Any) -> Any:
     """Return an option of a group."""
@@ -88,17 +89,15 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     }
     kept = [each for name, each in own.parameters.items() if name not in groups]
     for group in groups.values():
-        for name, kind in inspect.get_annotations(group, eval_str=True).items():
-            default = getattr(group, name)
+        for name, (kind, default) in group.options().items():
             kept.append(inspect.Parameter(name, KEYWORD_ONLY, default=default, annotation=kind))
 
     @functools.wraps(command)
     def wrapped(*args: Any, **given: Any) -> None:
         for name, group in groups.items():
-            options = {each: getattr(group, each) for each in inspect.get_annotations(group)}
             chosen = {
                 each: given.pop(each, getattr(default, "default", default))
-                for each, default in options.items()
+                for each, (_, default) in group.options().items()
             }
             given[name] = group(chosen)
         command(*args, **given)
@@ -107,6 +106,31 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     described.__signature__ = own.replace(parameters=kept)
     described.__annotations__ = {each.name: each.annotation for each in kept}
     return wrapped
+
+
+class CommonOptions(OptionGroup):
+    """Options of most commands."""
+
+    imports: list[str] | None = option(
+        "Module to import first, for methods defined outside vicinal; repeatable.", "--import"
+    )
+    json: JsonFlag = False
+
+    def import_modules(self, names: Sequence[str] = ()) -> None:
+        """Import modules, and let `names` be found as ``module:variable`` in the current folder.
+
+        The folder is searched last, so that it hides no other module.
+        """
+        here = str(Path.cwd())
+        modules = self.imports or []
+        if (modules or any(":" in name for name in names)) and here not in sys.path:
+            sys.path.append(here)
+        for module in modules:
+            try:
+                import_module(module)
+            except (ImportError, SyntaxError, ValueError) as error:
+                expected = f"a module that can be imported ({error})"
+                raise InvalidArgumentError("--import", expected, repr(module)) from error
 
 
 KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
@@ -182,19 +206,3 @@ class TableChoice(OptionGroup):
             option = "--" + name.replace("_", "-")
             raise InvalidArgumentError(option, "column names separated by commas", repr(given))
         return columns
-
-
-def import_modules(modules: Sequence[str] | None, names: Sequence[str] = ()) -> None:
-    """Import modules, and let `names` be found as ``module:variable`` in the current folder.
-
-    The folder is searched last, so that it hides no other module.
-    """
-    here = str(Path.cwd())
-    if (modules or any(":" in name for name in names)) and here not in sys.path:
-        sys.path.append(here)
-    for module in modules or ():
-        try:
-            import_module(module)
-        except (ImportError, SyntaxError, ValueError) as error:
-            expected = f"a module that can be imported ({error})"
-            raise InvalidArgumentError("--import", expected, repr(module)) from error

@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from vicinal._core.progress import part
 from vicinal.cli.options import (
+    CommonOptions,
     FileArgument,
-    ImportOption,
     ModelArgument,
-    OptionGroup,
     RowsOption,
     TableChoice,
-    import_modules,
     option,
     with_options,
 )
-from vicinal.cli.output import JsonFlag, check_target, dump_json, print_json, say, visible
+from vicinal.cli.output import check_target, dump_json, print_json, say, visible
 from vicinal.errors import InvalidArgumentError, optional_module
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from vicinal.scores import Scores
 
 
-class PredictOptions(OptionGroup):
+class PredictOptions(CommonOptions):
     """The options of ``vicinal predict``."""
 
     output: Path | None = option(
@@ -43,14 +41,12 @@ class PredictOptions(OptionGroup):
     )
     top: int = option("Best labels to show with their scores.", default=5, min=1)
     rows: RowsOption = "all"
-    imports: ImportOption = None
     keep_formulas: bool = option(
         "Write names that begin with =, +, - or @ to .csv and .tsv files as they are, although "
         "spreadsheet programs run them as formulas.",
         "--keep-formulas",
         default=False,
     )
-    json: JsonFlag = False
 
 
 @with_options
@@ -63,7 +59,7 @@ def predict(
 
     check_target("--output", chosen.output)
     write = None if chosen.output is None else prediction_writer(chosen.output)
-    import_modules(chosen.imports)
+    chosen.import_modules()
     fitted = load_model(model)
     names = shown_names(fitted, table)
     with shown():

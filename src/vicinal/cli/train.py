@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from vicinal._core.progress import part, shown
 from vicinal.cli.options import (
+    METHODS,
+    CommonOptions,
     DataArgument,
-    ImportOption,
-    MethodOption,
-    OptionGroup,
     PreprocessOption,
     RowsOption,
     TableChoice,
-    import_modules,
     option,
     with_options,
 )
-from vicinal.cli.output import JsonFlag, show_facts
+from vicinal.cli.output import show_facts
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -34,22 +32,20 @@ if TYPE_CHECKING:
     from vicinal.preprocess import TextVectorizer
 
 
-class TrainOptions(OptionGroup):
+class TrainOptions(CommonOptions):
     """The options of ``vicinal train``."""
 
     output: Path = option("File to save the model in.", "--output", "-o", default=...)
-    method: MethodOption = "blend"
+    method: str = option(f"One of: {METHODS}; or module:Class for your own class.", default="blend")
     settings: list[str] | None = option("A parameter, as name=value; repeatable.", "--set")
     preprocess: PreprocessOption = "auto"
     rows: RowsOption = "auto"
-    imports: ImportOption = None
     out_of_core: Path | None = option(
         "Folder for data larger than memory: DATA (extreme-classification text, JSONL, "
         "CSV, TSV or Parquet) is streamed to it, then searched within --max-memory."
     )
     max_memory: float = option("GB of memory for the search with --out-of-core.", default=1.0)
     cluster: str | None = option("Address of a Dask scheduler; its workers do the search.")
-    json: JsonFlag = False
 
 
 @with_options
@@ -65,7 +61,7 @@ def train(data: DataArgument, chosen: TrainOptions, table: TableChoice) -> None:
     from vicinal.persistence import check_replaceable
 
     check_replaceable(chosen.output)
-    import_modules(chosen.imports, [chosen.method])
+    chosen.import_modules([chosen.method])
     check_saveable("--method", [chosen.method])
     estimator = make_estimator(chosen.method, parse_settings(chosen.settings or []))
     if not (table.text or table.feature_columns or chosen.out_of_core) and _mixes_views(estimator):

@@ -8,19 +8,17 @@ import typer
 
 from vicinal.cli.options import (
     METHODS,
+    CommonOptions,
     DataArgument,
-    ImportOption,
-    OptionGroup,
     PreprocessOption,
     RerunOption,
     RowsOption,
     StoreOption,
     TableChoice,
-    import_modules,
     option,
     with_options,
 )
-from vicinal.cli.output import JsonFlag, check_target, errors, out, print_json, print_table
+from vicinal.cli.output import check_target, errors, out, print_json, print_table
 
 if TYPE_CHECKING:
     from vicinal.cli.data_source import Source
@@ -30,7 +28,7 @@ MANY_ROWS = 10_000
 """Number of rows above which ``--fast`` is the default."""
 
 
-class TuneOptions(OptionGroup):
+class TuneOptions(CommonOptions):
     """The options of ``vicinal tune``."""
 
     methods: str = option(
@@ -63,8 +61,6 @@ class TuneOptions(OptionGroup):
     plots: Path | None = option("Folder for plots.")
     save: Path | None = option("File to save the best model in.")
     rerun: RerunOption = False
-    imports: ImportOption = None
-    json: JsonFlag = False
 
 
 @with_options
@@ -77,7 +73,7 @@ def tune_settings(chosen: TuneOptions, table: TableChoice, data: DataArgument = 
     _check_files(chosen)
     names = chosen.methods.split(",")
     further = chosen.metrics.split(",") if chosen.metrics else None
-    import_modules(chosen.imports, [*names, chosen.metric, *(further or ())])
+    chosen.import_modules([*names, chosen.metric, *(further or ())])
     names = method_words(names)
     if chosen.save is not None:
         check_saveable("--methods", names)
