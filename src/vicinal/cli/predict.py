@@ -1,7 +1,5 @@
 """``vicinal predict``: predict labels for the rows of a file."""
 
-import csv
-import io
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -263,25 +261,20 @@ def _write_csv(
 ) -> None:
     """Write one line per row; with a byte order mark, so that Excel reads UTF-8."""
     from vicinal.datasets.data_files import write_data
+    from vicinal.datasets.tables.csv import written_lines
 
-    write_data(path, _csv_lines(predicted, delimiter, style))
+    write_data(path, written_lines(_csv_rows(predicted, style), delimiter))
 
 
-def _csv_lines(predicted: Iterable[Prediction], delimiter: str, style: CellFormat) -> Iterator[str]:
-    """Yield the lines of a table."""
-    line = io.StringIO(newline="")
-    writer = csv.writer(line, delimiter=delimiter)
-    writer.writerow([*COLUMNS, *(["names"] if style.has_names else [])])
-    yield "\ufeff" + line.getvalue()
+def _csv_rows(predicted: Iterable[Prediction], style: CellFormat) -> Iterator[Sequence[object]]:
+    """Yield the header and the rows of a table."""
+    yield ["\ufeff" + COLUMNS[0], *COLUMNS[1:], *(["names"] if style.has_names else [])]
     for prediction in predicted:
-        line.seek(0)
-        line.truncate()
         row, labels, scores, best, best_scores = prediction.cells()
         lists: list[Sequence[object]] = [labels, scores, best, best_scores]
         if style.has_names:
             lists.append([(prediction.names or {}).get(label, label) for label in labels])
-        writer.writerow([style.text(row), *map(style.joined, lists)])
-        yield line.getvalue()
+        yield [style.text(row), *map(style.joined, lists)]
 
 
 def _write_parquet(predicted: Iterable[Prediction], path: Path, style: CellFormat) -> None:

@@ -144,6 +144,17 @@ def csv_blocks(
         raise DataFormatError(path, "rows of a table", "a header only")
 
 
+def written_lines(rows: Iterable[Sequence[object]], delimiter: str) -> Iterator[str]:
+    """Yield the lines of a CSV file."""
+    line = io.StringIO(newline="")
+    writer = csv.writer(line, delimiter=delimiter)
+    for row in rows:
+        writer.writerow(row)
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
+
+
 class _Layout(NamedTuple):
     """Whether quotes enclose cells, and the names of the columns if the file has no header."""
 
