@@ -324,7 +324,7 @@ release-wheels: $(VENV)/.quality ## Wheels by cibuildwheel, on the forge's machi
 	$(BIN)/python -m cibuildwheel --output-dir dist
 
 .PHONY: coverage
-coverage: setup $(VENV)/.quality ## Branch coverage of src: docs/evidence/coverage.md, and every line in build/coverage
+coverage: setup $(VENV)/.quality ## Branch coverage of src: docs/evidence/coverage.csv, and every line in build/coverage
 	$(FAST_TESTS) --cov --cov-branch --cov-report=term-missing --cov-report=html:build/coverage \
 	  --cov-report=json:build/coverage.json
 	$(BIN)/python tools/coverage_page.py
@@ -349,5 +349,5 @@ repo-review: $(VENV)/.quality ## Scientific Python's review of the repository, a
 
 .PHONY: clean
 clean: ## Remove what the targets above made
-	rm -rf dist docs/api docs/gallery docs/evidence/measurements.md docs/evidence/benchmark-*.svg $(filter-out $(addprefix docs/project/,index.md versions.md),$(wildcard docs/project/*))
+	rm -rf dist docs/api docs/gallery docs/evidence/measurements.md docs/evidence/benchmark-*.svg $(filter-out $(addprefix docs/project/,index.md),$(wildcard docs/project/*))
 	rm -rf $(VENV) build mutants .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

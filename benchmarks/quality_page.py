@@ -1,5 +1,6 @@
 """docs/evidence/quality.md, written from stored results."""
 
+import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,7 +39,10 @@ SHORT = {
     "example-f1": "example-F1",
     "example-accuracy": "example-accuracy",
 }
-HEAD = """# Prediction quality: Blend compared with linear models and random forest
+PROBABILITIES = ("calibration-error", "log-loss")
+TABLES = "quality-tables.csv"
+"""The file next to the page: every model on every data set."""
+HEAD = f"""# Prediction quality: Blend compared with linear models and random forest
 
 This page is written from stored results by `make bench-quality`. Every model learns from the
 training rows of the published split (70% of a fixed shuffle if there is none) and is measured on
@@ -60,14 +64,14 @@ of candidate labels if rows are few): read these tables with care.
 - `xr-linear`, `omikuji`: PECOS XR-Linear and Omikuji (Parabel) with their own defaults on the same
   tf-idf rows. `bonsai`: Omikuji with 100 unbalanced clusters and a depth of 3.
 - `random-forest`: 500 trees, for the dense data sets.
-- Below the line, other methods of vicinal with the parameters they have by default, on the rows
-  that the baselines get.
 
-**Bold** is the best of a column. `−` marks values that are significantly worse than Blend's and `+`
-those that are significantly better (95% interval of a paired bootstrap over the test rows, 2,000
-draws; macro-F1 has no interval). Expected calibration error (ECE) and log loss cover only labels
-with a probability: the top 100 for baselines, the top 15 to 100 for Blend. Fewer, harder labels
-raise Blend's log loss, so do not compare it across models.
+[Every figure]({TABLES}) is in a table to download: each model on each data set, eight metrics,
+expected calibration error and log loss, and which of them are significantly worse or better than
+Blend's (95% interval of a paired bootstrap over the test rows, 2,000 draws; macro-F1 has no
+interval). It includes other methods of vicinal with their default parameters, on the rows that the
+baselines get. Calibration error and log loss cover only labels with a probability: the top 100 for
+baselines, the top 15 to 100 for Blend. Fewer, harder labels raise Blend's log loss, so do not
+compare it across models.
 """
 UNSEEN_HEAD = """## Data sets that had no part in the development
 
@@ -126,7 +130,7 @@ chosen on the training texts, on 2,000 test texts. The blend takes 1 + ln of cou
 
 
 def write_page(results: Sequence[Result], folder: Path, path: Path) -> None:
-    """Write the page."""
+    """Write the page, and the tables next to it."""
     quality = [result for result in results if result.experiment == "quality"]
     names = list(dict.fromkeys(result.data for result in quality))
     tables = {name: [result for result in quality if result.data == name] for name in names}
@@ -147,12 +151,12 @@ def write_page(results: Sequence[Result], folder: Path, path: Path) -> None:
         _many(folder / "many.jsonl"),
         _whole(folder / "many.jsonl"),
         _times(folder / "times.jsonl"),
-        *(_table(name, rows, signs) for name, rows in whole.items()),
         _texts(folder / "text.jsonl"),
         _vectors(folder / "vectors.jsonl"),
         _missing({name: rows for name, rows in whole.items() if name not in UNSEEN}),
     ]
     path.write_text("\n".join(part for part in text if part), encoding="utf-8")
+    _write_tables(whole, signs, path.with_name(TABLES))
 
 
 def _vectors(path: Path) -> str:
@@ -242,29 +246,28 @@ def short_table(tables: dict[str, list[Result]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(name: str, rows: Sequence[Result], signs: dict[tuple[str, str], dict[str, str]]) -> str:
-    """Return the table of a data set."""
-    lines = [
-        f"## {name}\n",
-        "| model | " + " | ".join(SHORT.values()) + " | ECE | log loss |",
-        "|---|" + "---|" * (len(SHORT) + 2),
-    ]
+def _write_tables(
+    tables: dict[str, list[Result]], signs: dict[tuple[str, str], dict[str, str]], path: Path
+) -> None:
+    """Write every model on every data set as CSV, with the metrics that differ significantly."""
     order = {method: place for place, method in enumerate((OURS, *PEERS, *OWN))}
-    best = {metric: max(row.mean(metric) for row in rows) for metric in METRICS}
-    for row in sorted(rows, key=lambda row: order[row.method]):
-        marks = signs.get((name, row.method), {})
-        cells = []
-        for metric in METRICS:
-            shown = f"{row.mean(metric):.3f}"
-            is_best = row.mean(metric) == best[metric]
-            cells.append((f"**{shown}**" if is_best else shown) + marks.get(metric, ""))
-        cells += [
-            f"{row.mean(metric):.4f}" if metric in row.values else "–"
-            for metric in ("calibration-error", "log-loss")
-        ]
-        shown = f"*{row.method}*" if row.method in OWN else row.method
-        lines.append(f"| {shown} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(
+            ("data", "model", *METRICS, *PROBABILITIES, "worse than blend", "better than blend")
+        )
+        for name, rows in tables.items():
+            for row in sorted(rows, key=lambda row: order[row.method]):
+                marks = signs.get((name, row.method), {})
+                metrics = [f"{row.mean(metric):.4f}" for metric in METRICS]
+                metrics += [
+                    f"{row.mean(each):.4f}" if each in row.values else "" for each in PROBABILITIES
+                ]
+                differs = (
+                    " ".join(metric for metric, mark in marks.items() if mark == sign)
+                    for sign in (" −", " +")
+                )
+                writer.writerow((name, row.method, *metrics, *differs))
 
 
 def _times(path: Path) -> str:

@@ -25,6 +25,7 @@ extensions = [
     "mathml",
 ]
 exclude_patterns = ["examples", "_ext", "gallery/**/*.ipynb", "gallery/**/*.py"]
+exclude_patterns += ["evidence/reproduction-papers.md"]  # a file to download
 # Options of commands keep their two hyphens.
 smartquotes_action = "qe"
 nitpicky = False

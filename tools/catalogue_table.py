@@ -8,8 +8,8 @@ from vicinal.datasets.catalogue.entry import Entry
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "data-sets.md"
 START, END = "<!-- catalogue -->\n", "<!-- /catalogue -->\n"
 _HEADER = (
-    "| name | folder | rows | features | labels | cardinality | split | format | source, licence "
-    "| notes |\n|---|---|---|---|---|---|---|---|---|---|\n"
+    "| name | rows | features | labels | cardinality | split | format | source, licence | notes |\n"
+    "|---|--:|--:|--:|--:|---|---|---|---|\n"
 )
 
 
@@ -22,13 +22,13 @@ def _row(entry: Entry) -> str:
     """Return the row of one data set."""
     size = entry.size
     aliases = "".join(f", `{alias}`" for alias in entry.aliases)
+    folder = "" if entry.folder == entry.name else f" in `{entry.folder}`"
     cells = (
-        f"`{entry.name}`{aliases}",
-        entry.folder,
+        f"`{entry.name}`{aliases}{folder}",
         str(size.rows),
         str(size.features),
         str(size.labels),
-        f"{size.cardinality:.3f}",
+        f"{size.cardinality:.2f}",
         "–" if size.split is None else f"{size.split[0]} + {size.split[1]}",
         entry.recipe.format,
         f"{entry.source}; {entry.licence}",

@@ -1,6 +1,9 @@
-"""Write ``docs/evidence/coverage.md`` from what ``make coverage`` measured."""
+"""Write ``docs/evidence/coverage.csv`` and the coverage on the page from ``make coverage``."""
 
+import csv
 import json
+import re
+import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -9,22 +12,14 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 MEASURED = ROOT / "build" / "coverage.json"
-PAGE = ROOT / "docs" / "evidence" / "coverage.md"
-TEXT = """\
-# Coverage
-
-`make coverage` ran the fast tests of version {version} on {date}. They reach {lines} of
-{all_lines} lines and take {branches} of {all_branches} branches: **{percent:.1f} %**.
-
-{covered} of {files} files are covered completely and left out of the table. A branch `12 → 15` is
-the way from line 12 to line 15 that no test takes; `12 → end` leaves the function or the file. Most
-of the rest needs another operating system, a GPU, Annif or a missing library, or takes more memory
-than a test should ([how the library is checked](checks.md)).
-
-| file | covered | lines that no test reaches | branches that no test takes |
-|---|---:|---|---|
-{rows}
+PAGE = ROOT / "docs" / "evidence" / "reliability.md"
+TABLE = PAGE.with_name("coverage.csv")
+HEADER = ("file", "covered", "lines that no test reaches", "branches that no test takes")
+SUMMARY = """\
+Version {version} on {date}: {lines} of {all_lines} lines and {branches} of {all_branches} branches,
+**{percent:.1f}%** together. {covered} of {files} files are covered completely.
 """
+_SHOWN = re.compile(r"^Version .*?completely\.\n", re.MULTILINE | re.DOTALL)
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -44,8 +39,8 @@ def ranges(numbers: Iterable[int]) -> str:
     return ", ".join("–".join(map(str, each)) for each in found)
 
 
-def row(name: str, file: dict[str, Any]) -> str:
-    """Return the line of the table on one file."""
+def row(name: str, file: dict[str, Any]) -> tuple[str, ...]:
+    """Return the cells of the table on one file."""
     lines = set(file["missing_lines"])
     ways = [
         f"{start} → {end if end > 0 else 'end'}"
@@ -53,19 +48,22 @@ def row(name: str, file: dict[str, Any]) -> str:
         if start not in lines and end not in lines  # otherwise the line says it
     ]
     percent = file["summary"]["percent_covered"]
-    cells = (f"`{name}`", f"{percent:.0f} %", ranges(lines), ", ".join(ways))
-    return f"| {' | '.join(cells)} |"
+    return name, f"{percent:.0f}%", ranges(lines), ", ".join(ways)
 
 
-def page(measured: dict[str, Any]) -> str:
-    """Return the page."""
-    total = measured["totals"]
-    files = {
+def missed(measured: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the files that are not covered completely, by name."""
+    return {
         name.removeprefix("src/"): file
         for name, file in sorted(measured["files"].items())
         if file["missing_lines"] or file["missing_branches"]
     }
-    return TEXT.format(
+
+
+def summary(measured: dict[str, Any]) -> str:
+    """Return what the page says about the run."""
+    total = measured["totals"]
+    return SUMMARY.format(
         version=version("vicinal"),
         date=datetime.now(UTC).date().isoformat(),
         lines=f"{total['covered_lines']:,}",
@@ -73,11 +71,22 @@ def page(measured: dict[str, Any]) -> str:
         branches=f"{total['covered_branches']:,}",
         all_branches=f"{total['num_branches']:,}",
         percent=total["percent_covered"],
-        covered=len(measured["files"]) - len(files),
+        covered=len(measured["files"]) - len(missed(measured)),
         files=len(measured["files"]),
-        rows="\n".join(row(name, file) for name, file in files.items()),
     )
 
 
+def main() -> None:
+    """Write the table and the sentence of the page."""
+    measured = json.loads(MEASURED.read_text(encoding="utf-8"))
+    with TABLE.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([HEADER, *(row(*each) for each in missed(measured).items())])
+    text, found = _SHOWN.subn(summary(measured), PAGE.read_text(encoding="utf-8"))
+    if found != 1:
+        sys.exit(f"{PAGE}: expected one sentence 'Version … completely.', found {found}")
+    PAGE.write_text(text, encoding="utf-8")
+
+
 if __name__ == "__main__":
-    PAGE.write_text(page(json.loads(MEASURED.read_text(encoding="utf-8"))), encoding="utf-8")
+    main()

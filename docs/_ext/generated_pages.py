@@ -201,10 +201,13 @@ def other_pages() -> list[str]:
 
 
 def adapt_source(app: Sphinx, name: str, source: list[str]) -> None:
-    """Adapt links that leave ``docs/``, and list the other pages."""
+    """Adapt links that leave ``docs/`` or lead to files to download, and list the other pages."""
     page = Path(app.srcdir) / f"{name}.md"
     if page.exists():
         source[0] = adapted_links(source[0], page.parent, page)
+        for file in (each for each in app.config.exclude_patterns if each.endswith(".md")):
+            name = re.escape(Path(file).name)
+            source[0] = re.sub(rf"\[([^\]]+)\]\(({name})\)", r"{download}`\1 <\2>`", source[0])
         source[0] = _OTHER.sub("\n".join(f"/{other}" for other in other_pages()), source[0])
 
 

@@ -74,7 +74,7 @@ def test_tokens_let_the_right_requests_through(start) -> None:
         basic = base64.b64encode(f"any:{password}".encode()).decode()
         headers = {"Authorization": f"Basic {basic}"}
         assert client.get("/v1/models", headers=headers).status_code == status
-    for header in ("Basic ???", "Basic", "Token x", "Bearer \xe9"):
+    for header in ("Basic ???", "Basic \xff\xff", "Basic", "Token x", "Bearer \xe9"):
         assert client.get("/v1/models", headers={"Authorization": header.encode("latin-1")})
     assert client.get("/v1/models").headers["www-authenticate"] == "Bearer"
 

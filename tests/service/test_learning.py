@@ -18,6 +18,7 @@ from vicinal.index import TrainingRows
 from vicinal.preprocess import TextVectorizer
 from vicinal.service import Limits, served_model
 from vicinal.service import learner as module
+from vicinal.service.app import serve_model
 from vicinal.service.learner import Learner, Outcome, Snapshots
 from vicinal.service.limits import ConflictError
 from vicinal.service.served_model import ServedModel
@@ -414,10 +415,32 @@ def test_a_snapshot_of_a_model_that_changes_meanwhile_is_of_one_version(
     name, version = learner.snapshots.write(learner.served)
     assert (name, version) == ("taught.sqlite.snapshots/pets/000000000001", 1)
     digests = learner.store.verify("pets", {0, 1})
-    model, version, _ = learner.snapshots.newest(digests)
+    model, version, _ = learner.snapshots.newest([1], digests)
     assert (len(model.steps[-1][1].row_ids_), version) == (7, 1)
     assert learner.served.version == 2
     learner.store.close()
+
+
+def test_a_snapshot_that_another_process_writes_during_a_start_is_kept(
+    model_folder, tmp_path, monkeypatch
+) -> None:
+    """The starting process has read the history before. It must not call the snapshot foreign."""
+    stores = [EventStore(tmp_path / "taught.sqlite") for _ in range(2)]
+    _, other = serve_model("pets", model_folder, stores[0], Limits())
+    verify = EventStore.verify
+
+    def verify_and_lose_time(*arguments):
+        digests = verify(*arguments)
+        other.process([(Change("learn", ({"text": "a parrot", "labels": ["birds"]},)),)])
+        other.snapshot()
+        return digests
+
+    monkeypatch.setattr(EventStore, "verify", verify_and_lose_time)
+    served, started = serve_model("pets", model_folder, stores[1], Limits())
+    assert served.version == 1
+    assert started.snapshots.versions() == [1]
+    for store in stores:
+        store.close()
 
 
 def test_a_store_that_others_always_reach_first_is_given_up(learner, monkeypatch) -> None:

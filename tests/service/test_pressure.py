@@ -1,12 +1,16 @@
 """Requests that ask for much, clients that leave or do not read, and a stop beside them."""
 
+import asyncio
+import gc
 import json
 import os
+import re
 import signal
 import socket
 import threading
 import time
 import urllib.request
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -21,7 +25,9 @@ from tests.service.test_server import HOST, Server
 
 from vicinal import InstanceKNN, save
 from vicinal.preprocess import TextVectorizer
-from vicinal.service import Limits, served_model, server
+from vicinal.service import Limits, create_app, served_model, server
+from vicinal.service.engine import Engine, Stop
+from vicinal.service.learner import Learner
 from vicinal.service.limits import Budget, ServiceError
 
 MODEL = "/v1/models/pets"
@@ -107,6 +113,190 @@ def test_large_bodies_are_decoded_beside_the_event_loop(start, monkeypatch, size
     assert "waits" in refused.json()["error"]["message"]
     assert ask(content).json() == expected
     assert ask(content[:-1]).json()["error"]["code"] == "not-json"
+
+
+def many(item: str, count: int) -> str:
+    return ",".join([item] * count)
+
+
+def named(value: str, count: int) -> str:
+    return ",".join(f'"{name}":{value}' for name in range(count))
+
+
+@pytest.mark.parametrize(
+    ("what", "body"),
+    [
+        ("learn", f'{{"rows":[{{"text":"a","labels":[{many("1", 1000)}]}}]}}'),
+        ("learn", f'{{"rows":[{many("1", 1000)}]}}'),
+        ("forget", f'{{"row_ids":[{many("null", 1000)}]}}'),
+        ("predict", f'{{"rows":[{{"values":[{many("null", 1000)}]}}]}}'),
+        ("predict", f'{{"rows":[{{"features":{{{named("[]", 1000)}}}}}]}}'),
+        ("predict", f'{{"rows":[{{"text":"a",{named("1", 1000)}}}]}}'),
+        ("predict", f'{{"rows":[{{"text":"a"}}],{named("1", 1000)}}}'),
+        ("explain", f'{{"rows":[{{"text":"a"}}],"labels":[{many("1", 1000)}]}}'),
+    ],
+)
+def test_of_many_wrong_values_the_first_is_reported(start, what, body) -> None:
+    """A body of 4 MB can have a million. To list them takes gigabytes, and seconds in the loop."""
+    reply = start().post(
+        f"{MODEL}/{what}",
+        content=body,
+        headers={"Content-Type": "application/json", "Authorization": f"Bearer {WRITE}"},
+    )
+    error = reply.json()["error"]
+    assert (reply.status_code, error["code"]) == (422, "invalid-value")
+    more = re.search(r"and (\d+) more", error["message"])
+    assert more is None or int(more[1]) < 5
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/label-studio/pets/webhook", '{"action":"x","annotation":{"id":1,"result":[%s]}}'),
+        ("/label-studio/pets/webhook", '{"action":"x","annotations":[%s]}'),
+        ("/label-studio/pets/predict", '{"tasks":[%s]}'),
+        ("/v1/projects/pets/suggest-batch", '{"documents":[%s]}'),
+        ("/v1/projects/pets/learn", '[{"text":"a","subjects":[%s]}]'),
+        ("/v1/projects/pets/learn", "[%s]"),
+    ],
+)
+def test_dialects_report_the_first_wrong_value(start, path, body) -> None:
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {WRITE}"}
+    count = 30 if "documents" in body else 1000
+    reply = start().post(path, content=body % many("1", count), headers=headers)
+    assert reply.status_code == 422
+    assert "more)" not in reply.json()["error"]["message"]
+
+
+def test_small_predictions_do_not_wait_for_large_ones(start, monkeypatch) -> None:
+    client = start()
+    texts = ["a cat", "a dog in the park"] * 50
+    expected = client.predict(*texts)
+    real, released = served_model.predictions, threading.Event()
+
+    def predictions(model: Any, X: Any, top: int, *more: Any) -> Any:
+        assert top == 3 or released.wait(20)
+        return real(model, X, top, *more)
+
+    monkeypatch.setattr(served_model, "predictions", predictions)
+    long = {"features": {f"word {number}": 1.0 for number in range(20_000)}}
+    bodies = [
+        {"rows": [{"text": text} for text in texts], "top": 2},
+        {"rows": [long], "top": 2},
+        {"rows": [{"text": "a cat " * 20_000}], "top": 2},
+        {"rows": [{"text": "a cat"}] * 3, "top": 1000},
+    ]
+    with ThreadPoolExecutor(4) as threads:
+        large = [threads.submit(client.post, f"{MODEL}/predict", json=body) for body in bodies]
+        time.sleep(0.1)
+        assert client.predict("a cat")["results"] == expected["results"][:1]
+        released.set()
+        assert {each.result().status_code for each in large} == {200}
+    found = [result["labels"] for result in large[0].result().json()["results"]]
+    assert found == [result["labels"] for result in expected["results"]]
+
+
+def test_explanations_end_when_the_reply_is_too_large(start, monkeypatch) -> None:
+    client = start(limits=Limits(reply_bytes=2000))
+    explained = []
+    real = served_model.without_nan
+    monkeypatch.setattr(
+        served_model, "without_nan", lambda found: explained.append(1) or real(found)
+    )
+    for what, more in (("explain", {}), ("predict", {"explain": True})):
+        explained.clear()
+        reply = client.post(f"{MODEL}/{what}", json={"rows": [{"text": "a cat"}] * 50, **more})
+        assert reply.json()["error"]["code"] == "reply-too-large"
+        assert 0 < len(explained) < 10
+
+
+def test_requests_of_clients_that_left_are_still_counted(model_folder) -> None:
+    """A client that leaves makes room for another connection, not for another request."""
+    app = create_app([model_folder], store=None, limits=Limits(connections=2))
+    never = asyncio.Event()
+    statuses: list[int] = []
+
+    async def ask(path: str, body: bytes, receive: Callable[[], Any]) -> None:
+        async def send(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        headers = [(b"content-length", str(len(body)).encode())]
+        scope = {"type": "http", "method": "GET", "path": path, "headers": headers}
+        await app({**scope, "query_string": b"", "raw_path": path.encode()}, receive, send)
+
+    async def waits() -> dict[str, Any]:
+        await never.wait()
+        return {"type": "http.disconnect"}
+
+    async def empty() -> dict[str, Any]:
+        return {"type": "http.request", "body": b""}
+
+    async def run() -> None:
+        waiting = [asyncio.create_task(ask("/v1/models", b"x", waits)) for _ in range(2)]
+        await asyncio.sleep(0.01)
+        for path in ("/v1/models", "/livez"):
+            await ask(path, b"", empty)
+        never.set()
+        await asyncio.gather(*waiting)
+        await ask("/v1/models", b"", empty)
+
+    asyncio.run(run())
+    assert statuses == [503, 200, 400, 400, 200]
+
+
+def test_what_a_client_that_left_has_sent_is_forgotten(start) -> None:
+    """The threads for long work may be busy: rows must not wait in their queue for nobody."""
+    engine: Engine = start().app.state.engines["pets"]
+    began, released = threading.Barrier(3), threading.Event()
+
+    def wait(stop: Stop) -> bytes:
+        began.wait(10)
+        assert released.wait(10)
+        return b""
+
+    class Rows(list[Any]):
+        """A list that can be watched."""
+
+    async def leave() -> None:
+        busy = [asyncio.create_task(engine._slowly(wait)) for _ in range(2)]
+        await asyncio.to_thread(began.wait, 10)
+        rows = Rows([{"text": "a cat"}])
+        alive = weakref.ref(rows)
+        gone = asyncio.create_task(engine.neighbors(rows, 1))
+        del rows
+        await asyncio.sleep(0.01)
+        assert alive() is not None
+        gone.cancel()
+        await asyncio.wait([gone])
+        del gone
+        gc.collect()
+        assert alive() is None
+        released.set()
+        await asyncio.gather(*busy)
+
+    asyncio.run(leave())
+
+
+def test_snapshots_are_written_one_after_the_other(start, monkeypatch) -> None:
+    client = start()
+    client.learn("a parrot", "birds")
+    at_once, most = [], [0]
+    real = Learner.snapshot
+
+    def slow(learner: Learner) -> Any:
+        at_once.append(1)
+        most[0] = max(most[0], len(at_once))
+        time.sleep(0.05)
+        at_once.pop()
+        return real(learner)
+
+    monkeypatch.setattr(Learner, "snapshot", slow)
+    headers = {"Authorization": f"Bearer {WRITE}"}
+    with ThreadPoolExecutor(4) as threads:
+        asked = [threads.submit(client.post, f"{MODEL}/snapshot", headers=headers) for _ in "1234"]
+    assert [each.result().status_code for each in asked] == [200] * 4
+    assert most == [1]
 
 
 class Patient(Server):
@@ -252,14 +442,14 @@ def test_clients_that_do_not_read_are_disconnected(serve) -> None:
 
 
 def never_ending_work(mark: Path, seconds: float) -> None:
-    """Let neighbours take for ever, with a check per step, and note when they stop."""
+    """Let neighbours take for ever, row by row, and note when they stop."""
 
-    def neighbors(estimator: Any, X: Any, k: Any, names: Any, check: Callable[[], None]) -> Any:
+    def neighbors(estimator: Any, X: Any, k: Any, names: Any) -> Iterator[list[Any]]:
         try:
             mark.with_suffix(".began").touch()
             while True:
-                check()
                 time.sleep(0.02)
+                yield []
         finally:
             mark.touch()
 
@@ -318,6 +508,17 @@ def test_a_stop_ends_in_time_beside_clients_that_do_not_read(serve, tmp_path) ->
     assert (tmp_path / "taught.sqlite.snapshots" / "pets" / "000000000001").exists()
     for connection in held:
         connection.close()
+
+
+def test_a_client_that_sends_many_requests_without_reading_is_disconnected(serve) -> None:
+    running = serve()
+    with running.connect() as connection:
+        connection.sendall(running.head("/livez") * 4)
+        time.sleep(0.2)
+        assert connection.recv(10_000).count(b"HTTP/1.1 200") == 4
+    with running.connect() as connection:
+        connection.sendall(running.head("/livez") * 200)
+        assert everything(connection).count(b"HTTP/1.1 200") < 200
 
 
 def test_what_is_not_http_gets_json(serve) -> None:

@@ -138,8 +138,10 @@ def no_rows(n_columns: int) -> Csr:
 
 
 GROWTH = 0.125
-"""Share of spare capacity when an array is copied to a larger one: while an array grows, each entry
-is copied about 9 times in total, and at most an eighth of the memory is unused."""
+"""Share of spare capacity when a large array is copied to a larger one."""
+MOST_DOUBLED = 2**26
+"""Bytes up to which an array doubles instead: 64 MiB. What is not used takes addresses, but hardly
+any memory, and hardly any new row waits for a copy of all others."""
 LEAST_ROOM = 64
 """Minimum spare capacity in entries."""
 
@@ -173,7 +175,8 @@ class GrowingArray:
                 self._values[count:stop] = fresh
                 self._used = stop
                 return self
-        room = stop + max(LEAST_ROOM, int(GROWTH * stop))
+        doubled = min(stop, MOST_DOUBLED // max(1, self._values[:1].nbytes))
+        room = stop + max(LEAST_ROOM, doubled, int(GROWTH * stop))
         head = self._values[:count] if self._mapped is None else self._mapped
         values = room_behind_map(head, room) if count >= len(head) else None
         is_mapped = values is not None and _keeps(fresh, head.dtype)

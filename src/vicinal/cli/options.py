@@ -144,7 +144,9 @@ class TableChoice(OptionGroup):
     """How to read a data file; what is None is inferred from the file's content."""
 
     text: str | None = _table_option("Columns of text, separated by commas.")
-    labels: str | None = _table_option("Column of the labels, such as tags.")
+    labels: str | None = _table_option(
+        "Columns of the labels, such as tags; several separated by commas."
+    )
     label_columns: str | None = _table_option(
         "Columns of 0 and 1, one per label: a,b or first:last."
     )

@@ -66,7 +66,7 @@ def predict(
         if chosen.output is not None and write is not None:
             n_rows = 0
 
-            def counted() -> Iterator[Prediction]:
+            def counted() -> Iterator[PredictedRow]:
                 nonlocal n_rows
                 for prediction in predicted:
                     n_rows += 1
@@ -98,7 +98,7 @@ def shown_names(model: "Model", table: TableChoice) -> dict[str, str] | None:
     return {label: name for label, name in names.items() if name is not None}
 
 
-class Prediction(NamedTuple):
+class PredictedRow(NamedTuple):
     """The prediction of one row."""
 
     row: str | int
@@ -107,7 +107,7 @@ class Prediction(NamedTuple):
     names: dict[str, str] | None = None
     """The names of labels that are identifiers; None without a vocabulary."""
 
-    def named(self, names: dict[str, str]) -> "Prediction":
+    def named(self, names: dict[str, str]) -> "PredictedRow":
         """Return the prediction with the names of its labels."""
         return self._replace(names={each: names[each] for each in self.scores if each in names})
 
@@ -148,7 +148,7 @@ class Prediction(NamedTuple):
 
 def _predicted(
     model: "Model", sources: "Iterable[Source]", top: int, names: dict[str, str] | None
-) -> Iterator[Prediction]:
+) -> Iterator[PredictedRow]:
     """Yield the predictions of rows that are read and scored in blocks."""
     from vicinal.methods.pipeline import estimator_of
 
@@ -164,7 +164,7 @@ def predictions(
     names: tuple[str, ...] | None,
     top: int,
     start: int = 0,
-) -> Iterator[Prediction]:
+) -> Iterator[PredictedRow]:
     """Yield the prediction of each row, with the scores of its labels and of the `top` best."""
     from vicinal.methods._formulas import cells
 
@@ -176,7 +176,7 @@ def predictions(
         scored = dict(zip(ids[row].tolist(), values[row].tolist(), strict=True))
         more = [label for label in labels.tolist() if label not in scored]
         scored |= dict(zip(more, cells(scores, row, more).tolist(), strict=True))
-        yield Prediction(
+        yield PredictedRow(
             start + row if names is None else names[row],
             [label_names[label] for label in labels],
             {label_names[label]: round(value, 6) for label, value in scored.items()},
@@ -213,7 +213,7 @@ class CellFormat(NamedTuple):
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 """What the cells begin with that spreadsheet programs run as formulas."""
-Writer = Callable[[Iterable[Prediction], Path, CellFormat], None]
+Writer = Callable[[Iterable[PredictedRow], Path, CellFormat], None]
 """Writes predictions to a file."""
 
 
@@ -249,7 +249,7 @@ def prediction_writer(path: Path) -> Writer:
     return writers[ending]
 
 
-def _write_json_lines(predicted: Iterable[Prediction], path: Path, style: CellFormat) -> None:
+def _write_json_lines(predicted: Iterable[PredictedRow], path: Path, style: CellFormat) -> None:
     """Write one JSON object per line."""
     from vicinal.datasets.data_files import write_data
 
@@ -257,7 +257,7 @@ def _write_json_lines(predicted: Iterable[Prediction], path: Path, style: CellFo
 
 
 def _write_csv(
-    delimiter: str, predicted: Iterable[Prediction], path: Path, style: CellFormat
+    delimiter: str, predicted: Iterable[PredictedRow], path: Path, style: CellFormat
 ) -> None:
     """Write one line per row; with a byte order mark, so that Excel reads UTF-8."""
     from vicinal.datasets.data_files import write_data
@@ -266,7 +266,7 @@ def _write_csv(
     write_data(path, written_lines(_csv_rows(predicted, style), delimiter))
 
 
-def _csv_rows(predicted: Iterable[Prediction], style: CellFormat) -> Iterator[Sequence[object]]:
+def _csv_rows(predicted: Iterable[PredictedRow], style: CellFormat) -> Iterator[Sequence[object]]:
     """Yield the header and the rows of a table."""
     yield ["\ufeff" + COLUMNS[0], *COLUMNS[1:], *(["names"] if style.has_names else [])]
     for prediction in predicted:
@@ -277,7 +277,7 @@ def _csv_rows(predicted: Iterable[Prediction], style: CellFormat) -> Iterator[Se
         yield [style.text(row), *map(style.joined, lists)]
 
 
-def _write_parquet(predicted: Iterable[Prediction], path: Path, style: CellFormat) -> None:
+def _write_parquet(predicted: Iterable[PredictedRow], path: Path, style: CellFormat) -> None:
     """Write one row per prediction, labels and scores as lists. Memory: :data:`GROUP_ROWS` rows."""
     import pyarrow as pa
     from pyarrow import parquet

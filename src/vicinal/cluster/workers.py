@@ -170,7 +170,7 @@ def shape_of(rows: Csr) -> tuple[int, int]:
     return int(rows.shape[0]), int(rows.shape[1])
 
 
-LISTS_OF_A_TASK = 8
+LISTS_PER_TASK = 8
 """So many lists are merged by one task."""
 
 LARGE_GRAPH = "1GB"
@@ -181,7 +181,7 @@ def merged(client: Client, parts: Sequence[Future]) -> Future:
     """Return the future of all lists merged, by a tree of pure tasks."""
     level = list(parts)
     while len(level) > 1:
-        groups = [level[i : i + LISTS_OF_A_TASK] for i in range(0, len(level), LISTS_OF_A_TASK)]
+        groups = [level[i : i + LISTS_PER_TASK] for i in range(0, len(level), LISTS_PER_TASK)]
         level = [
             client.submit(merge_found, group) if len(group) > 1 else group[0] for group in groups
         ]

@@ -462,9 +462,8 @@ class LiveGraph:
     `groups`: None for one group.
 
     Memory: 28 bytes per entry of the rows (16 where they are float32), 16 per row and neighbour
-    (`k` + ``SPARE``), 58 per row, 25 per feature, 16 per group, label and neighbour; and up to an
-    eighth of that as room to grow. Where all rows are whole numbers of at least 0, entries 1 of the
-    64 most frequent features take 12 bytes (8).
+    (`k` + ``SPARE``), 58 per row, 25 per feature, 16 per group, label and neighbour. Where all rows
+    are whole numbers of at least 0, entries 1 of the 64 most frequent features take 12 bytes (8).
     """
 
     def __init__(

@@ -2,7 +2,7 @@ r"""LAML-kNN: ML-kNN with the statistics of the query's cluster.
 
 The training rows are assigned to the cluster with the nearest centre; :math:`S_w` are those of
 cluster *w*. For a query of cluster *w*, of whose neighbours (of all clusters) :math:`C = C_x(l)`
-carry label *l*:
+have label *l*:
 
 .. math::
 
@@ -13,9 +13,9 @@ carry label *l*:
     r(l) &= \frac{P(H^l_1 \mid W_w) P(E^l_C \mid H^l_1, W_w)}
         {\sum_b P(H^l_b \mid W_w) P(E^l_C \mid H^l_b, W_w)}
 
-:math:`c^w_l[j]` counts the rows of :math:`S_w` with label *l* of whose neighbours exactly *j* carry
-it, :math:`c'^w_l[j]` the rows without. :math:`P(W_w) = |S_w| / n` cancels. Where that gives 0/0
-(s = 0), as in ML-kNN. With one cluster the scores are bit-identical to those of ML-kNN.
+:math:`c^w_l[j]` is the number of rows of :math:`S_w` that have label *l* and exactly *j* neighbours
+with label *l*, :math:`c'^w_l[j]` that of rows without it. :math:`P(W_w) = |S_w| / n` cancels. Where
+that gives 0/0 (s = 0), as in ML-kNN. With one cluster the scores are identical to those of ML-kNN.
 
 References
 ----------

@@ -1,6 +1,6 @@
 r"""ML-kNN: the posterior of a label, given how many neighbours have it.
 
-With *n* training rows, smoothing *s*, and :math:`C = C_x(l)` neighbours of *x* that carry label *l*
+With *n* training rows, smoothing *s*, and :math:`C = C_x(l)` neighbours of *x* that have label *l*
 (Eq. 6; the steps are those of the algorithm in the paper's Fig. 1):
 
 .. math::
@@ -13,9 +13,9 @@ With *n* training rows, smoothing *s*, and :math:`C = C_x(l)` neighbours of *x* 
     r(l) &= \frac{P(H^l_1) P(E^l_C \mid H^l_1)}{\sum_b P(H^l_b) P(E^l_C \mid H^l_b)}
         && \text{(posterior, steps 14–18)}
 
-:math:`c_l[j]` counts the training rows with label *l* of whose neighbours exactly *j* carry it,
-:math:`c'_l[j]` the rows without. With s = 0, a 0/0 likelihood counts as 0, and where both products
-are 0 the posterior is the prior.
+:math:`c_l[j]` is the number of training rows that have label *l* and exactly *j* neighbours with
+label *l*, :math:`c'_l[j]` that of rows without it. With s = 0, a 0/0 likelihood counts as 0, and
+where both products are 0 the posterior is the prior.
 
 References
 ----------

@@ -8,7 +8,6 @@ reached.
 
 import asyncio
 import base64
-import binascii
 import hashlib
 import hmac
 import json
@@ -206,7 +205,7 @@ def _token(header: bytes) -> str | None:
     if kind.lower() == "basic":
         try:
             decoded = base64.b64decode(value.strip(), validate=True).decode("utf-8")
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:  # neither base64 nor, below it, UTF-8
             return None
         return decoded.partition(":")[2] or None
     return None
@@ -234,6 +233,7 @@ class Gate:
         self._declarations = declarations
         self._limits = limits
         self._metrics = metrics
+        self._answering = 0
         self._bodies = Budget(limits.waiting_bytes)
         self._replies = Budget(limits.unsent_bytes)
 
@@ -247,11 +247,14 @@ class Gate:
         scope.setdefault("state", {})["request_id"] = reply.request_id
         began = time.perf_counter()
         body = _ReceivedBody(self._bodies, self._limits)
+        self._answering += 1  # also while its client has gone and its connection is another's
         try:
             need = self._declarations.need_of(scope["method"], scope["path"])
             self._access.check(need or "read", headers)
             if need is None:
                 raise ServiceError(404, "not-found", "Not Found")
+            if self._answering > self._limits.connections and need != "open":
+                raise ServiceError(503, "overloaded", "too many requests are waiting; retry later")
             await body.read(headers, receive)
             await self.app(scope, _replayed(body.content, receive), reply.send)
         except ServiceError as error:
@@ -262,6 +265,7 @@ class Gate:
                 ServiceError(500, "internal-error", "the request failed; the log has the details")
             )
         finally:
+            self._answering -= 1
             body.release()
             self._record(scope, reply, time.perf_counter() - began)
 
@@ -310,21 +314,19 @@ class _ReceivedBody:
             ) from None
 
     async def _read_parts(self, receive: Receive, most: int) -> None:
-        parts, size = [], 0
+        received = bytearray()
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise ServiceError(400, "disconnected", "the client closed the connection")
-            part = message.get("body", b"")
-            size += len(part)
-            if size > most:
+            received += message.get("body", b"")
+            if len(received) > most:
                 raise _too_large(most)
-            if size > SMALL_BYTES:
-                self._budget.take(size - self._held)
-                self._held = size
-            parts.append(part)
+            if len(received) > SMALL_BYTES:
+                self._budget.take(len(received) - self._held)
+                self._held = len(received)
             if not message.get("more_body", False):
-                self.content = b"".join(parts)
+                self.content = bytes(received)
                 return
 
     def release(self) -> None:

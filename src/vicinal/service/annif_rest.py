@@ -24,11 +24,12 @@ from vicinal.service.api import (
     engine_of,
     engines,
     known_query,
+    sent,
 )
-from vicinal.service.engine import Engine
+from vicinal.service.engine import Engine, Predicted
 from vicinal.service.limits import ServiceError, bad_value
-from vicinal.service.schemas import LIMITS, Label, Labels, Text
-from vicinal.service.served_model import Answer
+from vicinal.service.schemas import FIRST_PROBLEM, LIMITS, Label, Labels, Text
+from vicinal.service.served_model import Prediction
 from vicinal.service.store import Change
 
 
@@ -78,7 +79,7 @@ class LearnDocument(BaseModel):
     """A document with its subjects."""
 
     text: Text
-    subjects: Annotated[list[Subject], Field(max_length=LIMITS.labels)]
+    subjects: Annotated[list[Subject], FIRST_PROBLEM, Field(max_length=LIMITS.labels)]
     metadata: dict[str, Any] = {}
 
 
@@ -93,7 +94,9 @@ class BatchDocument(BaseModel):
 class BatchRequest(BaseModel):
     """Documents to suggest subjects for."""
 
-    documents: Annotated[list[BatchDocument], Field(min_length=1, max_length=BATCH_DOCUMENTS)]
+    documents: Annotated[
+        list[BatchDocument], FIRST_PROBLEM, Field(min_length=1, max_length=BATCH_DOCUMENTS)
+    ]
 
 
 class Suggestion(BaseModel):
@@ -183,8 +186,11 @@ async def suggest(request: Request, model_id: ModelId) -> Response:
         raise bad_value("text", "a field of the form", "none")
     limit = _number(form, "limit", 10, 1, LIMITS.top)
     threshold = _number(form, "threshold", 0.0, 0.0, 1.0)
-    answers, _ = await engine.predict([{"text": form["text"]}], int(limit))
-    return as_json({"results": _suggestions(engine, answers[0], threshold)})
+
+    def show(predicted: Predicted) -> object:
+        return {"results": _suggestions(engine, predicted.rows[0], threshold)}
+
+    return sent(await engine.predict([{"text": form["text"]}], int(limit), show))
 
 
 @router.post("/{model_id}/suggest-batch", response_model=list[BatchReply], responses=ERRORS)
@@ -200,16 +206,17 @@ async def suggest_batch(
     """Suggest subjects for up to 32 documents."""
     engine = engine_of(request, model_id)
     rows = [{"text": document.text} for document in body.documents]
-    answers, _ = await engine.predict(rows, limit)
-    return as_json(
-        [
+
+    def show(predicted: Predicted) -> object:
+        return [
             {
-                "results": _suggestions(engine, answer, threshold),
+                "results": _suggestions(engine, prediction, threshold),
                 "document_id": document.document_id,
             }
-            for answer, document in zip(answers, body.documents, strict=True)
+            for prediction, document in zip(predicted.rows, body.documents, strict=True)
         ]
-    )
+
+    return sent(await engine.predict(rows, limit, show))
 
 
 @router.post("/{model_id}/learn", status_code=204, responses=CHANGE_ERRORS)
@@ -217,7 +224,7 @@ async def suggest_batch(
 async def learn(
     request: Request,
     model_id: ModelId,
-    body: Annotated[list[LearnDocument], Field(max_length=LIMITS.rows)],
+    body: Annotated[list[LearnDocument], FIRST_PROBLEM, Field(max_length=LIMITS.rows)],
 ) -> Response:
     """Learn documents with their subjects."""
     engine = engine_of(request, model_id)
@@ -232,11 +239,11 @@ def _uris(subjects: Sequence[Subject]) -> Labels:
     return list(dict.fromkeys(subject.uri for subject in subjects))
 
 
-def _suggestions(engine: Engine, answer: Answer, threshold: float) -> list[dict[str, Any]]:
+def _suggestions(engine: Engine, prediction: Prediction, threshold: float) -> list[dict[str, Any]]:
     """Return the best labels as Annif's suggestions."""
     known = engine.about.vocabulary
     found = []
-    for uri, score in answer.scores:
+    for uri, score in prediction.scores:
         clipped = min(score, 1.0)
         if clipped > 0.0 and clipped >= threshold:
             label, notation = known.get(uri, (uri, None))

@@ -192,7 +192,10 @@ async def predict(request: Request, model_id: ModelId, body: PredictRequest) -> 
     rows = plain(body.rows)
     if body.explain:
         return await while_connected(request, engine.predict_and_explain(rows, body.top))
-    return sent(await engine.render(await engine.predict(rows, body.top)))
+    work = engine.predict(rows, body.top, engine.show)
+    if engine.is_large(rows, body.top):
+        return await while_connected(request, work)
+    return sent(await work)
 
 
 @router.get("", response_model=ModelList, responses=ERRORS)

@@ -69,8 +69,9 @@ def serve_model(
     identity = fingerprint(source)
     store.bind(model_id, identity)
     snapshots = Snapshots(store.path, model_id, limits.snapshots_kept)
-    digests = store.verify(model_id, {0, *snapshots.versions()})
-    newest = snapshots.newest(digests)
+    saved = snapshots.versions()  # before the events are read: the store has those of all these
+    digests = store.verify(model_id, {0, *saved})
+    newest = snapshots.newest(saved, digests)
     model, version, history = newest if newest is not None else (_model(source), 0, digests[0])
     learner = Learner(model_id, ServedModel(model, version, history), store, snapshots)
     replayed = learner.replay()

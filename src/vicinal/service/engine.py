@@ -4,14 +4,12 @@ import asyncio
 import json
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
-
-from scipy import sparse
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from vicinal._core.arrays import Int
 from vicinal.service import served_model
@@ -25,8 +23,8 @@ from vicinal.service.learner import (
     contains_id,
 )
 from vicinal.service.limits import Limits, ServiceError, bad_value, check_limits, check_most
-from vicinal.service.request_rows import Row
-from vicinal.service.served_model import MOST_ROWS, Answer, ServedModel, add_contributions
+from vicinal.service.request_rows import Row, cost_of
+from vicinal.service.served_model import MOST_ROWS, Prediction, ServedModel
 from vicinal.service.store import Change, Event
 from vicinal.service.telemetry import ServiceMetrics
 
@@ -287,20 +285,21 @@ def _shown(event: Event, known: Int) -> dict[str, Any]:
     }
 
 
-Arguments = ParamSpec("Arguments")
 Value = TypeVar("Value")
 COMMIT_ROWS = 4096
 """Most rows learned by one commit, from however many requests."""
 
 
 SLOW_THREADS = 2
-"""Threads for neighbours and explanations of one model."""
+"""Threads for neighbours, explanations and large predictions of one model."""
 QUICK_THREADS = 2
 """Threads for descriptions of one model."""
 MOST_WAITING = 64
-"""Requests for neighbours and explanations that may wait for a thread."""
+"""Requests that may wait for one of these threads."""
 INLINE_SCORES = 2000
-"""Replies with more scores than this are written as JSON beside the event loop."""
+"""Predictions with more scores than this are computed, and written as JSON, in a slow thread."""
+PORTION_ROWS = 16
+"""Rows of a large request that are predicted between two checks whether its client is there."""
 
 
 class Query(NamedTuple):
@@ -312,9 +311,9 @@ class Query(NamedTuple):
 
 
 class Predicted(NamedTuple):
-    """Answers of one request and the version that gave them."""
+    """Predictions for the rows of one request and the version that gave them."""
 
-    answers: list[Answer]
+    rows: list[Prediction]
     version: int
 
 
@@ -332,6 +331,10 @@ class Stop:
         """Raise if the work is to stop."""
         if self._event.is_set():
             raise ServiceError(503, "stopped", "nobody waits for this result any longer")
+
+
+Work = Callable[[Stop], bytes]
+"""Long work that returns a reply."""
 
 
 class Engine:
@@ -381,14 +384,29 @@ class Engine:
         """The newest version of the model."""
         return self._served.version
 
+    def is_large(self, rows: Sequence[Row], top: int) -> bool:
+        """Tell whether a request is predicted alone, so that smaller ones do not wait for it."""
+        return cost_of(rows) > self._limits.batch_rows or len(rows) * top > INLINE_SCORES
+
     async def predict(
-        self, rows: Sequence[Row], top: int, with_label_scores: bool = False
-    ) -> Predicted:
-        """Return labels and scores, computed together with those of other requests."""
+        self,
+        rows: Sequence[Row],
+        top: int,
+        show: Callable[[Predicted], object],
+        with_label_scores: bool = False,
+    ) -> bytes:
+        """Return the reply that shows labels and scores, all by one version.
+
+        A small request is computed together with those of other clients.
+        """
         self._check(rows)
         self._check_top(rows, top)
         query = Query(rows, top, with_label_scores)
-        return await self._predictions.submit(query, len(rows))
+        if not self.is_large(rows, top):
+            return self.as_bytes(show(await self._predictions.submit(query, cost_of(rows))))
+        return await self._slowly(
+            lambda stop: self.as_bytes(show(self._predict_alone(stop, query)))
+        )
 
     def _predict(self, queries: list[Query]) -> list[Predicted]:
         """Answer a batch with one search."""
@@ -397,33 +415,44 @@ class Engine:
         top = max(query.top for query in queries)
         own_scores = any(query.with_label_scores for query in queries)
         with self._served.reading() as (estimator, number, _), refusals():
-            found = served_model.answers(estimator, X, top, own_scores)
+            found = served_model.predictions(estimator, X, top, own_scores)
         results, start = [], 0
         for query in queries:
             own = found[start : start + len(query.rows)]
             start += len(query.rows)
-            cut = [answer._replace(scores=answer.scores[: query.top]) for answer in own]
+            cut = [each._replace(scores=each.scores[: query.top]) for each in own]
             results.append(Predicted(cut, number))
         return results
+
+    def _predict_alone(self, stop: Stop, query: Query) -> Predicted:
+        """Answer one large request, portion by portion."""
+        found: list[Prediction] = []
+        with self._served.reading() as (estimator, number, _), refusals():
+            for start in range(0, len(query.rows), PORTION_ROWS):
+                stop()
+                X = self._served.reader.read(query.rows[start : start + PORTION_ROWS])
+                found += served_model.predictions(estimator, X, query.top, query.with_label_scores)
+        return Predicted(found, number)
 
     async def predict_and_explain(self, rows: Sequence[Row], top: int) -> bytes:
         """Return the reply with labels, scores and explanations, all by one version."""
         self._check(rows)
         self._check_top(rows, top)
         self._check_explained(rows, top)
-        return await self._slowly(self._predict_and_explain, rows, top)
-
-    def _predict_and_explain(self, stop: Stop, rows: Sequence[Row], top: int) -> dict[str, Any]:
         reader = self._served.reader
-        X = reader.read(rows)
-        with self._served.reading() as (estimator, number, _), refusals():
-            stop()
-            found = served_model.answers(estimator, X, top)
-            why = served_model.explanations(estimator, X, None, top, reader.names, stop)
-        reply = predictions_reply(Predicted(found, number), self.about.vocabulary)
-        for result, explanation in zip(reply["results"], why, strict=True):
-            result["explanation"] = explanation
-        return reply
+
+        def work(stop: Stop) -> bytes:
+            X = reader.read(rows)
+            with self._served.reading() as (estimator, number, _), refusals():
+                found = served_model.predictions(estimator, X, top)
+                why = served_model.explanations(estimator, X, None, top, reader.names)
+                explained = (
+                    {**self._shown(prediction), "explanation": explanation}
+                    for prediction, explanation in zip(found, why, strict=True)
+                )
+                return self._listed(explained, number, stop)
+
+        return await self._slowly(work)
 
     async def neighbors(self, rows: Sequence[Row], k: int | None) -> bytes:
         """Return the reply with the nearest training rows of each row."""
@@ -431,18 +460,16 @@ class Engine:
         check_most("k", k or 0, self._limits.neighbors)
         with self._served.reading() as held:
             width = k or served_model.shown_neighbors(held.estimator)
-        most = self._limits.neighbor_cells
-        if len(rows) * width > most and len(rows) > 1:
-            expected = f"at most {max(1, most // width)} rows for k = {width}"
-            raise bad_value("rows", expected, len(rows))
-        return await self._slowly(self._neighbors, rows, k)
-
-    def _neighbors(self, stop: Stop, rows: Sequence[Row], k: int | None) -> dict[str, Any]:
+        self._check_product(rows, width, self._limits.neighbor_cells, f"k = {width}")
         reader = self._served.reader
-        X = reader.read(rows)
-        with self._served.reading() as (estimator, number, _), refusals():
-            found = served_model.neighbors(estimator, X, k, reader.names, stop)
-        return {"results": [{"neighbors": near} for near in found], "version": number}
+
+        def work(stop: Stop) -> bytes:
+            X = reader.read(rows)
+            with self._served.reading() as (estimator, number, _), refusals():
+                near = served_model.neighbors(estimator, X, k, reader.names)
+                return self._listed(({"neighbors": each} for each in near), number, stop)
+
+        return await self._slowly(work)
 
     async def explain(
         self, rows: Sequence[Row], labels: list[str] | None, top: int, without: bool = False
@@ -453,22 +480,33 @@ class Engine:
         self._check_explained(rows, top if labels is None else len(labels))
         if without and len(rows) > MOST_ROWS:
             raise bad_value("rows", f"at most {MOST_ROWS} rows together with 'without'", len(rows))
-        return await self._slowly(self._explain, rows, labels, top, without)
-
-    def _explain(
-        self, stop: Stop, rows: Sequence[Row], labels: list[str] | None, top: int, without: bool
-    ) -> dict[str, Any]:
         reader = self._served.reader
-        X = reader.read(rows)
-        with self._served.reading() as (estimator, number, _), refusals():
-            if labels is not None:
-                known = frozenset(served_model.state_of(estimator).label_names)
-                if unknown := next((label for label in labels if label not in known), None):
-                    raise bad_value("labels", "labels of the model", unknown)
-            found = served_model.explanations(estimator, X, labels, top, reader.names, stop)
-            if without and sparse.issparse(X):
-                add_contributions(estimator, X, found, reader.names, stop)
-        return {"results": found, "version": number}
+
+        def work(stop: Stop) -> bytes:
+            X = reader.read(rows)
+            with self._served.reading() as (estimator, number, _), refusals():
+                if labels is not None:
+                    known = frozenset(served_model.state_of(estimator).label_names)
+                    if unknown := next((label for label in labels if label not in known), None):
+                        raise bad_value("labels", "labels of the model", unknown)
+                why = served_model.explanations(estimator, X, labels, top, reader.names, without)
+                return self._listed(why, number, stop)
+
+        return await self._slowly(work)
+
+    def show(self, predicted: Predicted) -> dict[str, Any]:
+        """Return the content of the reply to a request for predictions."""
+        results = [self._shown(prediction) for prediction in predicted.rows]
+        return {"results": results, "version": predicted.version}
+
+    def _shown(self, prediction: Prediction) -> dict[str, Any]:
+        """Return the labels and scores of one row, with the labels in words if they are known."""
+        scores = [{"label": label, "score": score} for label, score in prediction.scores]
+        shown: dict[str, Any] = {"labels": prediction.labels, "scores": scores}
+        if words := self.about.vocabulary:
+            every = (*prediction.labels, *(label for label, _ in prediction.scores))
+            shown["names"] = {label: words[label][0] for label in every if label in words}
+        return shown
 
     async def change(self, *changes: Change | Replacement) -> list[Outcome]:
         """Learn, replace or forget rows: durable and applied when this returns."""
@@ -492,11 +530,11 @@ class Engine:
     def _process(self, requests: list[Request]) -> list[list[Outcome] | Exception]:
         learner = self._required_learner()
         before = learner.counted.copy()
-        answers = learner.process(requests)
+        results = learner.process(requests)
         for kind, count in (learner.counted - before).items():
             self._metrics.taught.labels(self.id, kind).inc(count)
         self._update_gauges()
-        return answers
+        return results
 
     async def snapshot(self) -> tuple[str, int]:
         """Write a snapshot now; return its name and version."""
@@ -545,22 +583,26 @@ class Engine:
 
         return await self._quickly(reply)
 
-    async def render(self, predicted: Predicted) -> bytes:
-        """Return the reply with predictions; a large one is written beside the event loop."""
-        if sum(len(answer.scores) for answer in predicted.answers) <= INLINE_SCORES:
-            return self.as_bytes(predictions_reply(predicted, self.about.vocabulary))
-        return await self._slowly(lambda _: predictions_reply(predicted, self.about.vocabulary))
-
     def as_bytes(self, content: object) -> bytes:
         """Return the JSON of a reply, unless it is too large."""
         body = to_json(content)
-        if len(body) > self._limits.reply_bytes:
-            raise ServiceError(
-                422,
-                "reply-too-large",
-                f"the reply is larger than {self._limits.reply_bytes:,} bytes: ask for less",
-            )
+        self._check_reply(len(body))
         return body
+
+    def _listed(self, results: Iterable[object], version: int, stop: Stop) -> bytes:
+        """Return the reply that lists results; each is JSON before the next one is computed."""
+        parts, size = list[bytes](), 0
+        for result in results:
+            stop()
+            parts.append(to_json(result))
+            size += len(parts[-1]) + 1
+            self._check_reply(size)
+        return b'{"results":[%b],"version":%d}' % (b",".join(parts), version)
+
+    def _check_reply(self, size: int) -> None:
+        if size > self._limits.reply_bytes:
+            most = f"the reply is larger than {self._limits.reply_bytes:,} bytes: ask for less"
+            raise ServiceError(422, "reply-too-large", most)
 
     def _required_learner(self) -> Learner:
         if self._learner is None:
@@ -574,17 +616,15 @@ class Engine:
 
     def _check_top(self, rows: Sequence[Row], top: int) -> None:
         check_most("top", top, self._limits.top)
-        most = self._limits.scores
-        if len(rows) * top > most and len(rows) > 1:
-            raise bad_value(
-                "rows", f"at most {max(1, most // top)} rows for top = {top}", len(rows)
-            )
+        self._check_product(rows, top, self._limits.scores, f"top = {top}")
 
     def _check_explained(self, rows: Sequence[Row], labels: int) -> None:
-        most = self._limits.explained_labels
-        if len(rows) * labels > most and len(rows) > 1:
-            expected = f"at most {max(1, most // labels)} rows for {labels} labels each"
-            raise bad_value("rows", expected, len(rows))
+        self._check_product(rows, labels, self._limits.explained_labels, f"{labels} labels each")
+
+    def _check_product(self, rows: Sequence[Row], width: int, most: int, what: str) -> None:
+        """Refuse several rows that ask for more than `most` together."""
+        if len(rows) * width > most and len(rows) > 1:
+            raise bad_value("rows", f"at most {max(1, most // width)} rows for {what}", len(rows))
 
     def _update_gauges(self) -> None:
         """Show rows and version in the metrics."""
@@ -597,33 +637,30 @@ class Engine:
         async with self._time_limit():
             return await asyncio.get_running_loop().run_in_executor(self._quick, function)
 
-    async def _slowly(
-        self,
-        function: Callable[Concatenate[Stop, Arguments], dict[str, Any]],
-        *arguments: Arguments.args,
-        **more: Arguments.kwargs,
-    ) -> bytes:
-        """Run work in a thread of its own kind; return its result as JSON.
+    async def _slowly(self, work: Work) -> bytes:
+        """Run long work in a thread of its own kind.
 
-        The work is stopped at its next row when its time is over, when its client has gone, and
-        when the service ends.
+        It is stopped at its next row when its time is over, when its client has gone, and when the
+        service ends.
         """
         if len(self._running) >= MOST_WAITING:
             raise ServiceError(503, "overloaded", "too many requests are waiting; retry later")
         stop = Stop()
+        waiting = [work]  # emptied when nobody waits: the queue of the threads keeps what it got
 
-        def work() -> bytes:
+        def run() -> bytes:
             stop()
-            found = function(stop, *arguments, **more)
+            reply = waiting.pop()(stop)
             stop()
-            return self.as_bytes(found)
+            return reply
 
         self._running.add(stop)
         try:
             async with self._time_limit():
-                return await asyncio.get_running_loop().run_in_executor(self._slow, work)
+                return await asyncio.get_running_loop().run_in_executor(self._slow, run)
         finally:
             stop.set()
+            waiting.clear()
             self._running.discard(stop)
 
     @asynccontextmanager
@@ -643,24 +680,6 @@ def refusals() -> Iterator[None]:
         yield
     except (ValueError, TypeError) as error:
         raise ServiceError(422, "refused-by-model", f"rows: {error}"[:300]) from error
-
-
-def predictions_reply(
-    predicted: Predicted, vocabulary: Mapping[str, tuple[str, str | None]]
-) -> dict[str, Any]:
-    """Return the content of the reply to a request for predictions."""
-    results: list[dict[str, Any]] = [
-        {
-            "labels": answer.labels,
-            "scores": [{"label": label, "score": score} for label, score in answer.scores],
-        }
-        for answer in predicted.answers
-    ]
-    if vocabulary:
-        for result, answer in zip(results, predicted.answers, strict=True):
-            shown = [*answer.labels, *(label for label, _ in answer.scores)]
-            result["names"] = {each: vocabulary[each][0] for each in shown if each in vocabulary}
-    return {"results": results, "version": predicted.version}
 
 
 def to_json(content: object) -> bytes:

@@ -25,11 +25,13 @@ from vicinal.service.api import (
     engine_of,
     engines,
     known_query,
+    sent,
 )
-from vicinal.service.engine import Engine
+from vicinal.service.engine import Engine, Predicted
 from vicinal.service.learner import Replacement
 from vicinal.service.limits import bad_value
-from vicinal.service.schemas import LIMITS, TaughtTextRow, TextRow
+from vicinal.service.schemas import FIRST_PROBLEM, LIMITS, TaughtTextRow, TextRow
+from vicinal.service.served_model import Prediction
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class LabelStudioTask(_Loose):
 class TasksRequest(_Loose):
     """Tasks to predict."""
 
-    tasks: Annotated[list[LabelStudioTask], Field(max_length=LIMITS.rows)]
+    tasks: Annotated[list[LabelStudioTask], FIRST_PROBLEM, Field(max_length=LIMITS.rows)]
     label_config: Config | None = None
     project: Id | None = None
 
@@ -137,7 +139,7 @@ class Annotation(_Loose):
     """An annotation: its id, what the annotator chose, and whether the task was skipped."""
 
     id: Id
-    result: list[dict[str, Any]] | None = None
+    result: Annotated[list[dict[str, Any]], FIRST_PROBLEM] | None = None
     was_cancelled: Annotated[bool, Field(strict=True)] | None = None
 
 
@@ -155,7 +157,9 @@ class Webhook(_Loose):
     project: LabelStudioProject | None = None
     task: LabelStudioTask | None = None
     annotation: Annotation | None = None
-    annotations: Annotated[list[Annotation], Field(max_length=LIMITS.rows)] | None = None
+    annotations: (
+        Annotated[list[Annotation], FIRST_PROBLEM, Field(max_length=LIMITS.rows)] | None
+    ) = None
 
 
 class VersionReply(BaseModel):
@@ -223,19 +227,23 @@ async def predict(
     if not body.tasks:
         return as_json({"results": []})
     rows = [_checked_row(TextRow, {"text": _text(task, config)}) for task in body.tasks]
-    answers, version = await engine.predict(rows, 1, with_label_scores=True)
-    results = []
-    for answer in answers:
-        scores = dict(zip(answer.labels, answer.label_scores, strict=True))
-        chosen = {label: score for label, score in scores.items() if config.allows(label)}
-        results.append(
-            {
-                "result": [config.region(list(chosen))] if chosen else [],
-                "score": sum(chosen.values()) / len(chosen) if chosen else 0.0,
-                "model_version": f"{engine.id}-{version}",
-            }
-        )
-    return as_json({"results": results})
+
+    def show(predicted: Predicted) -> object:
+        version = f"{engine.id}-{predicted.version}"
+        return {"results": [_shown(each, config, version) for each in predicted.rows]}
+
+    return sent(await engine.predict(rows, 1, show, with_label_scores=True))
+
+
+def _shown(prediction: Prediction, config: LabelConfig, version: str) -> dict[str, Any]:
+    """Return the choices that the labeling interface offers, with their mean score."""
+    scores = dict(zip(prediction.labels, prediction.label_scores, strict=True))
+    chosen = {label: score for label, score in scores.items() if config.allows(label)}
+    return {
+        "result": [config.region(list(chosen))] if chosen else [],
+        "score": sum(chosen.values()) / len(chosen) if chosen else 0.0,
+        "model_version": version,
+    }
 
 
 @router.post("/webhook", status_code=201, responses=CHANGE_ERRORS)

@@ -70,7 +70,7 @@ class Replacement(NamedTuple):
 
 Request = tuple[Change | Replacement, ...]
 """Changes of one request; made together or not at all."""
-Answer = list[Outcome] | Exception
+Result = list[Outcome] | Exception
 """The outcomes of one request, or why it was refused."""
 
 
@@ -86,7 +86,7 @@ class Draft:
         self._store = store
         self._waiting: list[tuple[int, Change, Features]] = []
         self.events: list[Event] = []
-        self.answers: dict[int, Answer] = {}
+        self.results: dict[int, Result] = {}
         with served.reading() as held:
             self._can_learn = served_model.can_learn(held.estimator)
 
@@ -99,9 +99,9 @@ class Draft:
                 self._waiting.append((place, first, features[0]))
                 return
             self.flush()
-            self.answers[place] = self._apply(request, features)
+            self.results[place] = self._apply(request, features)
         except ServiceError as error:
-            self.answers[place] = error
+            self.results[place] = error
 
     def flush(self) -> None:
         """Learn the rows that wait, in one update; one by one if the model refuses one of them."""
@@ -110,9 +110,9 @@ class Draft:
             return
         for place, change, X in waiting:
             try:
-                self.answers[place] = self._apply((change,), [X])
+                self.results[place] = self._apply((change,), [X])
             except ServiceError as error:
-                self.answers[place] = error
+                self.results[place] = error
 
     def _check(self, change: Change | Replacement) -> Features:
         """Return the features of the rows to learn, after every check of the model's steps."""
@@ -143,7 +143,7 @@ class Draft:
             return False
         for place, change, _ in waiting:
             own, ids = ids[: len(change.rows)], ids[len(change.rows) :]
-            self.answers[place] = [self._add_event(change, own)]
+            self.results[place] = [self._add_event(change, own)]
         return True
 
     def _apply(self, request: Request, features: Sequence[Features]) -> list[Outcome]:
@@ -312,7 +312,7 @@ class Learner:
         if list(given) != list(ids):
             raise ValueError("the rows got other ids than they had before")
 
-    def process(self, requests: Sequence[Request]) -> list[Answer]:
+    def process(self, requests: Sequence[Request]) -> list[Result]:
         """Make the changes of several requests in one commit."""
         for attempt in range(ATTEMPTS):
             try:
@@ -323,7 +323,7 @@ class Learner:
                 return [error] * len(requests)
         return [conflict] * len(requests)
 
-    def _attempt(self, requests: Sequence[Request], is_alone: bool) -> list[Answer]:
+    def _attempt(self, requests: Sequence[Request], is_alone: bool) -> list[Result]:
         """Make the changes, unless another process commits the same version first.
 
         With `is_alone`, other processes wait with their commits.
@@ -337,7 +337,7 @@ class Learner:
                 draft.flush()
                 if draft.events:
                     self._commit(draft.events)
-        return [draft.answers[place] for place in range(len(requests))]
+        return [draft.results[place] for place in range(len(requests))]
 
     def _commit(self, events: Sequence[Event]) -> None:
         """Commit what was applied, then let readers see it."""
@@ -385,13 +385,16 @@ class Snapshots:
         names = [path.name for path in self.folder.iterdir() if _VERSION.fullmatch(path.name)]
         return sorted((int(name) for name in names), reverse=True)
 
-    def newest(self, digests: Mapping[int, str]) -> tuple[Model, int, str] | None:
+    def newest(
+        self, versions: Sequence[int], digests: Mapping[int, str]
+    ) -> tuple[Model, int, str] | None:
         """Load the newest undamaged snapshot of a history, given by the digests of its versions.
 
         One of version 0 would be the model as trained. Returns the model, its version and digest.
+        `versions` were listed before the history was read: another process may have added some.
         """
         known = []
-        for version in filter(None, self.versions()):
+        for version in filter(None, versions):
             if version in digests and self._history(version) == digests[version]:
                 known.append(version)
             else:
@@ -485,6 +488,7 @@ class Upkeep:
         self._learner = learner
         self._rows = rows
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="upkeep")
+        self._saver = ThreadPoolExecutor(1, thread_name_prefix="snapshot")
         self._saving: asyncio.Task[None] | None = None
         self._tending: asyncio.Task[None] | None = None
         self.doing: Literal["nothing", "preparing", "recalibrating"] = "nothing"
@@ -503,8 +507,9 @@ class Upkeep:
             self._tend("recalibrating", self._learner.served.recalibrate)
 
     async def write(self) -> tuple[str, int]:
-        """Write a snapshot now; return its name and version."""
-        return await asyncio.to_thread(self._learner.snapshot)
+        """Write a snapshot now, after those that wait; return its name and version."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._saver, self._learner.snapshot)
 
     async def close(self) -> None:
         """Finish the snapshot being written, then save what it does not contain."""
@@ -515,6 +520,7 @@ class Upkeep:
             await self._saving
         if self._learner.served.version > self._learner.saved_version:
             await self._write_quietly()
+        self._saver.shutdown()
 
     def _tend(self, what: Literal["preparing", "recalibrating"], work: Callable[[], None]) -> None:
         """Run work on the model in the thread for it, with half of the cores."""

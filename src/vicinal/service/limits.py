@@ -45,7 +45,7 @@ REQUEST_SIZES = (
 """Limits that the OpenAPI document states: a service can have narrower ones, not wider ones."""
 
 SMALL_BYTES = 2**14
-"""Bodies up to this size are not counted: all connections together have 8 MiB of them."""
+"""Bodies up to this size are not counted: all requests together have 8 MiB of them."""
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,14 @@ class Limits:
     unsent_bytes : int
         Bytes of all replies of more than 64 KiB that clients have not received yet.
     batch_rows : int
-        Most rows predicted together.
+        Most rows predicted together; one of more than 256 words or features counts as several.
     batch_wait_seconds : float
         How long a request waits for others to join its batch; 0 joins only those already waiting.
     queued_rows : int
         Rows that may wait for one model; further requests are refused until some are answered.
     connections : int
-        Connections open at once.
+        Connections open at once, and requests answered at once: those of clients that have gone
+        are still counted.
     rows_per_snapshot : int
         Rows learned or forgotten after which a snapshot is written; for a model of more than 50
         times as many rows, after a fiftieth of its rows.

@@ -25,8 +25,24 @@ from vicinal.service.limits import ServiceError, bad_value
 Row = Mapping[str, Any]
 """A row of a request: exactly one of ``text``, ``features`` and ``values`` is there."""
 
-DENSE_CELLS = 2**26
-"""Most cells of a dense batch: 512 MiB of float64."""
+DENSE_CELLS = 2**23
+"""Most cells of the dense rows of one request: 64 MiB of float64."""
+ROW_CELLS = 256
+"""Words or features of a row that counts as one; a row of more counts as several."""
+WORD_CHARACTERS = 6
+
+
+def cost_of(rows: Sequence[Row]) -> int:
+    """Return how much work rows are: their number, where a long one counts as several."""
+    return sum(1 + _length(row) // ROW_CELLS for row in rows)
+
+
+def _length(row: Row) -> int:
+    """Return about how many words or features a row has."""
+    given = row.get("features", {})
+    cells = (row["text"],) if "text" in row else given.values()
+    characters = sum(len(cell) for cell in cells if isinstance(cell, str))
+    return len(given) + len(row.get("values", ())) + characters // WORD_CHARACTERS
 
 
 class RowReader:

@@ -1,6 +1,6 @@
 """The JSON of requests and replies."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import (
     AliasChoices,
@@ -8,20 +8,43 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    GetCoreSchemaHandler,
     Tag,
+    model_validator,
 )
+from pydantic_core import CoreSchema
 
 from vicinal.service.limits import Limits
 
 LIMITS = Limits()
 """The limits that the OpenAPI document states; a service may be started with narrower ones."""
 
+MOST_FIELDS = 50
+"""Most fields of an object; pydantic reports every unknown one."""
+
+
+class FirstProblem:
+    """Marks a list or an object of which only the first bad value is reported.
+
+    Pydantic reports all of them by default: a body of 4 MB can have a million, which take gigabytes
+    and keep the event loop busy for seconds.
+    """
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Return the schema of what is marked, stopping at the first problem."""
+        schema: Any = handler(source)
+        return cast("CoreSchema", {**schema, "fail_fast": True})
+
+
+FIRST_PROBLEM = FirstProblem()
 Text = Annotated[str, Field(max_length=LIMITS.text_characters)]
 Label = Annotated[str, Field(min_length=1, max_length=LIMITS.label_characters)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e30, le=1e30)]
-Features = Annotated[dict[str, Number | Text], Field(max_length=LIMITS.features)]
-Values = Annotated[list[Number], Field(min_length=1, max_length=LIMITS.features)]
-Labels = Annotated[list[Label], Field(max_length=LIMITS.labels)]
+Features = Annotated[dict[str, Number | Text], FIRST_PROBLEM, Field(max_length=LIMITS.features)]
+Values = Annotated[list[Number], FIRST_PROBLEM, Field(min_length=1, max_length=LIMITS.features)]
+Labels = Annotated[list[Label], FIRST_PROBLEM, Field(max_length=LIMITS.labels)]
 RowId = Annotated[int, Field(strict=True, ge=0, le=2**53)]
 Key = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,200}$")]
 Top = Annotated[int, Field(strict=True, ge=1, le=LIMITS.top)]
@@ -29,6 +52,13 @@ Top = Annotated[int, Field(strict=True, ge=1, le=LIMITS.top)]
 
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_few_fields(cls, given: Any) -> Any:
+        if isinstance(given, dict) and len(given) > MOST_FIELDS:
+            raise ValueError(f"more than {MOST_FIELDS} fields")
+        return given
 
 
 class TextRow(_Body):
@@ -88,7 +118,7 @@ AnyTaughtRow = Annotated[
     | Annotated[TaughtValueRow, Tag("values")],
     Discriminator(_form),
 ]
-Rows = Annotated[list[AnyRow], Field(min_length=1, max_length=LIMITS.rows)]
+Rows = Annotated[list[AnyRow], FIRST_PROBLEM, Field(min_length=1, max_length=LIMITS.rows)]
 
 
 class PredictRequest(_Body):
@@ -122,7 +152,7 @@ class NeighborsRequest(_Body):
 class LearnRequest(_Body):
     """Rows to learn."""
 
-    rows: Annotated[list[AnyTaughtRow], Field(min_length=1, max_length=LIMITS.rows)]
+    rows: Annotated[list[AnyTaughtRow], FIRST_PROBLEM, Field(min_length=1, max_length=LIMITS.rows)]
     idempotency_key: Key | None = None
 
 
@@ -131,6 +161,7 @@ class ForgetRequest(_Body):
 
     row_ids: Annotated[
         list[RowId],
+        FIRST_PROBLEM,
         Field(
             min_length=1,
             max_length=LIMITS.rows,

@@ -29,8 +29,6 @@ from vicinal.service.request_rows import RowReader
 log = logging.getLogger("vicinal.service")
 DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, InvalidArgumentError)
 """What reading a damaged file may raise."""
-Check = Callable[[], None]
-"""Raises if nobody waits for the result any longer."""
 
 
 def graph_file(snapshot: Path) -> Path:
@@ -64,32 +62,27 @@ MOST_ROWS = 16
 
 def add_contributions(
     estimator: NeighborEstimator,
-    X: Features,
-    explanations: Sequence[dict[str, Any]],
+    x: Csr,
+    explained: Sequence[dict[str, Any]],
     feature_names: Sequence[str],
-    check: Check,
 ) -> None:
-    """Add ``without`` to each explained label: features and what the score loses without them.
+    """Add ``without`` to each explained label of a row: features and what it loses without them.
 
     Largest loss first; features without which the score does not fall are left out.
     """
     number = {name: label for label, name in enumerate(state_of(estimator).label_names)}
-    for row, explanation in enumerate(explanations):
-        check()
-        x = sparse.csr_array(X[[row]])
-        columns = _largest(x)
-        explained = explanation["labels"]
-        labels = [number[each["label"]] for each in explained]
-        scores = estimator.scores(_with_and_without(x, columns))
-        found = np.array([cells(scores, place, labels) for place in range(len(columns) + 1)])
-        for place, each in enumerate(explained):
-            losses = found[0, place] - found[1:, place]
-            order = np.argsort(-losses, kind="stable")
-            each["without"] = [
-                {"feature": feature_names[columns[entry]], "loss": float(losses[entry])}
-                for entry in order
-                if losses[entry] > 0 and columns[entry] < len(feature_names)
-            ]
+    columns = _largest(x)
+    labels = [number[each["label"]] for each in explained]
+    scores = estimator.scores(_with_and_without(x, columns))
+    found = np.array([cells(scores, place, labels) for place in range(len(columns) + 1)])
+    for place, each in enumerate(explained):
+        losses = found[0, place] - found[1:, place]
+        order = np.argsort(-losses, kind="stable")
+        each["without"] = [
+            {"feature": feature_names[columns[entry]], "loss": float(losses[entry])}
+            for entry in order
+            if losses[entry] > 0 and columns[entry] < len(feature_names)
+        ]
 
 
 def _largest(x: Csr) -> Int:
@@ -114,7 +107,7 @@ SHARED_WORDS = 8
 """Features shown per neighbour."""
 
 
-class Answer(NamedTuple):
+class Prediction(NamedTuple):
     """The predicted labels of one row with their scores, and the best labels, best first."""
 
     labels: list[str]
@@ -122,10 +115,10 @@ class Answer(NamedTuple):
     scores: list[tuple[str, float]]
 
 
-def answers(
+def predictions(
     estimator: NeighborEstimator, X: Features, top: int, with_label_scores: bool = False
-) -> list[Answer]:
-    """Return the answer for each row; the scores of its predicted labels only if they are asked."""
+) -> list[Prediction]:
+    """Return the prediction for each row; the scores of its labels only if they are asked."""
     scores = estimator.scores(X)
     decided = estimator.decide(scores)
     ids, values = scores.top(top)
@@ -136,30 +129,20 @@ def answers(
         own = cells(scores, row, labels).tolist() if with_label_scores else []
         best = zip(ids[row].tolist(), values[row].tolist(), strict=True)
         found.append(
-            Answer(
-                [names[label] for label in labels],
-                own,
-                [(names[i], value) for i, value in best],
-            )
+            Prediction([names[label] for label in labels], own, [(names[i], v) for i, v in best])
         )
     return found
 
 
 def neighbors(
-    estimator: NeighborEstimator,
-    X: Features,
-    k: int | None,
-    feature_names: Sequence[str],
-    check: Check,
-) -> list[list[dict[str, Any]]]:
-    """Return the nearest training rows: id, name, similarity, labels, shared features."""
+    estimator: NeighborEstimator, X: Features, k: int | None, feature_names: Sequence[str]
+) -> Iterator[list[dict[str, Any]]]:
+    """Yield the training rows nearest to each row: ids, similarity, labels, shared features."""
     state = state_of(estimator)
     rows, Y, names = state.rows, state.scoring.Y, state.row_names
     graph = rows.query(X, k or shown_neighbors(estimator))
     measure = "distance" if graph.metric == "euclidean" else "similarity"
-    found = []
     for query in range(graph.n_queries):
-        check()
         shared = SharedFeatures(X[[query]], feature_names)
         near = []
         for place, value in zip(
@@ -177,8 +160,7 @@ def neighbors(
                     "shared": shared.with_row(rows.X, place),
                 }
             )
-        found.append(near)
-    return found
+        yield near
 
 
 def shown_neighbors(estimator: NeighborEstimator) -> int:
@@ -226,17 +208,17 @@ def explanations(
     labels: list[str] | None,
     top: int,
     feature_names: Sequence[str],
-    check: Check,
-) -> list[dict[str, Any]]:
-    """Return why each row gets its labels, as JSON can hold it."""
-    found = []
+    without: bool = False,
+) -> Iterator[dict[str, Any]]:
+    """Yield why each row gets its labels, as JSON can hold it."""
     for row in range(X.shape[0]):
-        check()
         (explained,) = estimator.explain(
             X[[row]], labels=labels, top=top, row_names=[str(row)], feature_names=feature_names
         )
-        found.append(cast("dict[str, Any]", without_nan(explained.to_dict())))
-    return found
+        found = cast("dict[str, Any]", without_nan(explained.to_dict()))
+        if without and sparse.issparse(X):
+            add_contributions(estimator, sparse.csr_array(X[[row]]), found["labels"], feature_names)
+        yield found
 
 
 def can_learn(estimator: NeighborEstimator) -> bool:

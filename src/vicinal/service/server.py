@@ -24,6 +24,8 @@ from vicinal.service.limits import Limits, ServiceError
 log = logging.getLogger("vicinal.service")
 HEAD_BYTES = 2**16
 """Most bytes of request line and headers."""
+MOST_PIPELINED = 16
+"""Further requests that a client may send before it got the reply to its first."""
 SHUTDOWN_SECONDS = 15
 """How long requests may take to finish when the service is told to stop."""
 SWITCH_SECONDS = 0.0005
@@ -69,6 +71,8 @@ class HeadLimits(asyncio.Protocol):
             self._stop_clock()
         elif self._head_bytes > HEAD_BYTES:
             self.transport.close()
+        if len(getattr(self, "pipeline", ())) > MOST_PIPELINED:  # httptools parses all that is sent
+            self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP; uvicorn's own reply would not be JSON."""

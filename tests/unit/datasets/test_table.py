@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from vicinal.datasets import Dataset
+from vicinal.datasets import Dataset, TableOptions, read_content
+from vicinal.datasets.tables.content import table_blocks
 from vicinal.datasets.tables.guess import kind_of, number_of
 from vicinal.datasets.tables.table_file import read_table, write_table
 from vicinal.errors import DataFormatError, InvalidArgumentError
@@ -133,6 +134,33 @@ def test_labels_in_columns_of_one_name(tmp_path, caplog):
         "(--labels and --separator change this)"
     ]
     assert read_table(path, separator=";").label_names == ("a", "b", "c")
+
+
+def test_labels_in_columns_of_several_names(tmp_path, caplog):
+    """Named together, the columns are labels, and none of them is a feature."""
+    content = "report,part,kind\nold roof,roof;attic,defect\nred sea,,wish\n"
+    path = write(tmp_path, "d.csv", content)
+    data = read_table(path, labels="part, kind")
+    assert data.label_names == ("attic", "defect", "roof", "wish")
+    np.testing.assert_array_equal(dense(data.Y), [[1, 1, 1, 0], [0, 0, 0, 1]])
+    assert data.feature_names == ("old", "red", "roof", "sea")
+    assert caplog.messages[0] == (
+        "labels from 2 columns 'part, kind', split at ';': 4 labels "
+        "(--labels and --separator change this)"
+    )
+    known = read_content(path, TableOptions(labels="part, kind")).reading
+    (block,) = table_blocks(path, TableOptions(), known, 10, labelled=True)
+    assert block.labels == [["roof", "attic", "defect"], ["wish"]]
+    assert read_content(write(tmp_path, "new.csv", "report\nroof\n"), known=known, labelled=False).X
+    with pytest.raises(DataFormatError, match="expected a column 'part,size'"):
+        read_table(path, labels="part,size")
+
+
+def test_the_only_text_may_name_the_rows(tmp_path):
+    path = write(tmp_path, "d.csv", "number,report,tags\nB-1,old roof,x\nB-2,red sea,y\n")
+    data = read_table(path, row_names="report")
+    assert data.feature_names == ("old", "red", "roof", "sea")
+    assert data.row_names == ("old roof", "red sea")
 
 
 @pytest.mark.parametrize(

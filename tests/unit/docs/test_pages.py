@@ -217,8 +217,7 @@ def test_the_module_of_the_page_on_own_methods(tmp_path, typed, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "page",
-    ["how-to/languages.md", "how-to/vocabularies.md", "how-to/frames.md", "how-to/vectors.md"],
+    "page", ["how-to/languages.md", "how-to/vocabularies.md", "how-to/frames.md"]
 )
 def test_programs_print_what_their_comments_say(page, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -87,7 +87,7 @@ inline constexpr double least_best = 1e-3;  // what a row's best score counts as
 
 // Rows that are compared together read what they share from memory once.
 inline std::int64_t rows_per_task(std::int64_t n_rows, int n_threads) {
-  return std::clamp<std::int64_t>(n_rows / (8 * std::max(n_threads, 1)), 16, 64);
+  return std::clamp<std::int64_t>(n_rows / (8 * std::max(n_threads, 1)), 16, 256);
 }
 
 inline double vote_weight(Metric metric, double value, double power) {

@@ -224,7 +224,7 @@ struct CentroidList {
 // Reads a list from lower to higher labels.
 class CentroidReader {
  public:
-  CentroidReader(const CentroidList& list, double value) : list_(&list), value_(value) {}
+  explicit CentroidReader(const CentroidList& list) : list_(&list) {}
 
   // The next label, or more than any.
   std::int32_t next() const {
@@ -247,7 +247,24 @@ class CentroidReader {
     read_listed(end, use);
   }
 
-  double value() const { return value_; }
+  // Prefetch what is read next, of both arrays.
+  void fetch() const {
+    for (std::size_t at = at_; at < std::min(at_ + fetched, list_->labels.size()); at += 16) {
+      prefetch(list_->labels.data() + at);
+      prefetch(list_->sums.data() + at);
+    }
+  }
+
+  // Add `value` times the sums of the labels below `end` to their products.
+  void add_below(std::int32_t end, double value, double* products, Simd simd) {
+    if (!list_->differences.empty())
+      return read_below(end,
+                        [=](std::int32_t label, double sum) { products[label] += value * sum; });
+    at_ = add_list(list_->labels, list_->sums, at_, end, value, products, simd);
+    for (; wide_ < list_->wide.size() && list_->wide_places[wide_] < at_; ++wide_)
+      products[list_->labels[list_->wide_places[wide_]]] +=
+          value * static_cast<double>(list_->wide[wide_]);
+  }
 
  private:
   template <class Use>
@@ -265,8 +282,9 @@ class CentroidReader {
     at_ = at;
   }
 
+  static constexpr std::size_t fetched = 64;  // labels: the processor fetches those that follow
+
   const CentroidList* list_;
-  double value_;
   std::size_t at_ = 0, wide_ = 0, changed_ = 0;
 };
 
@@ -590,7 +608,7 @@ class LabelCentroids {
 
   std::shared_ptr<const DenseTiles> tiles_of(const CentroidList& list) const {
     auto tiles = std::make_shared<DenseTiles>((n_labels_ + tile - 1) / tile);
-    CentroidReader reader(list, 0.0);
+    CentroidReader reader(list);
     for (std::size_t number = 0; number < tiles->size(); ++number) {
       const std::int64_t first = number * tile;
       auto sums = std::make_shared<DenseTile>();
@@ -689,7 +707,7 @@ class LabelCentroids {
   // The same list without differences, in memory of its own.
   static std::shared_ptr<CentroidList> copied(const CentroidList& list) {
     GrowingBlock block;
-    CentroidReader reader(list, 0.0);
+    CentroidReader reader(list);
     reader.read_below(
         std::numeric_limits<std::int32_t>::max(),
         [&](std::int32_t label, double sum) { block.add(label, static_cast<std::int64_t>(sum)); });
@@ -818,9 +836,11 @@ class CentroidCosines {
  private:
   static constexpr std::int32_t no_label = std::numeric_limits<std::int32_t>::max();
 
-  // The sums of one feature: those of a frequent one, or a list.
+  // The sums of one feature, those of a frequent one or a list, and the next label they are of.
   struct Term {
+    double value;
     const DenseTiles* dense;
+    std::int32_t next;
     CentroidReader reader;
   };
 
@@ -843,15 +863,16 @@ class CentroidCosines {
     state.next = no_label;
     for (std::size_t i = 0; i < row.features.size(); ++i) {
       if (const DenseTiles* dense = centroids_->dense(row.features[i])) {
-        state.terms.push_back({dense, {nothing_, row.values[i]}});
+        state.terms.push_back({row.values[i], dense, 0, CentroidReader(nothing_)});
         state.next = 0;
         continue;
       }
       const CentroidList* list = centroids_->changed_list(row.features[i]);
       if (list == nullptr)
         list = &state.lists.emplace_back(centroids_->built_list(row.features[i]));
-      state.terms.push_back({nullptr, {*list, row.values[i]}});
-      state.next = std::min(state.next, state.terms.back().reader.next());
+      const CentroidReader reader(*list);
+      state.terms.push_back({row.values[i], nullptr, reader.next(), reader});
+      state.next = std::min(state.next, reader.next());
     }
     state.best.start(row.count);
     state.found.clear();
@@ -871,18 +892,34 @@ class CentroidCosines {
     double* products = products_.data() - first;
     state.next = no_label;
     const auto number = static_cast<std::size_t>(first / LabelCentroids::tile);
-    for (auto& [dense, reader] : state.terms) {
-      const double value = reader.value();
-      if (dense != nullptr) {
-        if (number < dense->size() && (*dense)[number] != nullptr)
-          add_tile(*(*dense)[number], value, products_.data(), simd_);
-        if (number + 1 < dense->size()) state.next = std::min(state.next, end_of(first));
-        continue;
+    std::array<const DenseTile*, tiles_at_once> tiles;
+    std::array<double, tiles_at_once> values;
+    std::size_t n_tiles = 0;
+    const auto add_waiting = [&] {
+      if (n_tiles > 0)
+        add_tiles({tiles.data(), n_tiles}, {values.data(), n_tiles}, products_.data(), simd_);
+      n_tiles = 0;
+    };
+    constexpr std::size_t ahead = 2;  // lists
+    for (std::size_t i = 0; i < state.terms.size(); ++i) {
+      Term& term = state.terms[i];
+      if (i + ahead < state.terms.size() && state.terms[i + ahead].next < last)
+        state.terms[i + ahead].reader.fetch();
+      if (term.next < last && term.dense != nullptr) {
+        if (const DenseTile* tile = (*term.dense)[number].get()) {
+          tiles[n_tiles] = tile;
+          values[n_tiles++] = term.value;
+          if (n_tiles == tiles_at_once) add_waiting();
+        }
+        term.next = number + 1 < term.dense->size() ? end_of(first) : no_label;
+      } else if (term.next < last) {
+        add_waiting();
+        term.reader.add_below(static_cast<std::int32_t>(last), term.value, products, simd_);
+        term.next = term.reader.next();
       }
-      reader.read_below(static_cast<std::int32_t>(last),
-                        [=](std::int32_t label, double sum) { products[label] += value * sum; });
-      state.next = std::min(state.next, reader.next());
+      state.next = std::min(state.next, term.next);
     }
+    add_waiting();
     const auto& wanted = state.row.wanted;
     while (state.n_wanted < wanted.size() && wanted[state.n_wanted] < first) ++state.n_wanted;
     for (; state.n_wanted < wanted.size() && wanted[state.n_wanted] < last; ++state.n_wanted) {

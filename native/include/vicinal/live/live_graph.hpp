@@ -121,9 +121,7 @@ class NeighborLists {
     entries_.shrink_to_fit();
   }
 
-  std::size_t bytes() const {
-    return entries_.capacity() * sizeof(Neighbor) + sizes_.capacity() * 13;
-  }
+  std::size_t bytes() const { return entries_.size() * sizeof(Neighbor) + sizes_.size() * 13; }
 
  private:
   void note_limit(std::int32_t row) {

@@ -24,14 +24,20 @@
 
 namespace vicinal {
 
-// Arrays that grow by an eighth: a vector would double, and leave up to half of the memory unused.
+// Large arrays double, so that hardly any row waits for a copy of all others: what is not used yet
+// takes addresses, but no memory. The many small ones, and arrays that are larger still, grow by an
+// eighth.
+inline constexpr std::size_t least_doubled = std::size_t{1} << 16;  // bytes
+inline constexpr std::size_t most_doubled = std::size_t{1} << 26;
 
-// Make room for `more` entries. An entry is copied 9 times in all while an array grows from
-// nothing.
+// Make room for `more` entries.
 template <class T>
 void reserve_slowly(std::vector<T>& values, std::size_t more) {
   const std::size_t size = values.size() + more;
-  if (size > values.capacity()) values.reserve(size + size / 8 + 4);
+  if (size <= values.capacity()) return;
+  const bool is_small = size < least_doubled / sizeof(T);
+  const std::size_t doubled = is_small ? 4 : std::min(size, most_doubled / sizeof(T));
+  values.reserve(size + std::max(doubled, size / 8));
 }
 
 template <class T>
@@ -142,7 +148,7 @@ class FrequentBits {
     if (words_.capacity() > kept + kept / 4) words_.shrink_to_fit();
   }
 
-  std::size_t bytes() const { return bits_.capacity() + words_.capacity() * 8; }
+  std::size_t bytes() const { return bits_.size() + words_.size() * 8; }
 
  private:
   static constexpr std::int8_t no_bit = -1;
@@ -280,8 +286,8 @@ class LiveRows {
   }
 
   std::size_t bytes() const {
-    std::size_t total = columns_.capacity() * (sizeof(std::int32_t) + sizeof(Value)) +
-                        norms_.capacity() * 25 + postings_.capacity() * sizeof(Postings) +
+    std::size_t total = columns_.size() * (sizeof(std::int32_t) + sizeof(Value)) +
+                        norms_.size() * 25 + postings_.size() * sizeof(Postings) +
                         frequent_.bytes();
     for (const auto& list : postings_) total += list.capacity() * sizeof(Posting);
     return total;

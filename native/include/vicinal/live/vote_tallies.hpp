@@ -46,7 +46,7 @@ class LiveLabels {
     pool_.swap(pool);
   }
 
-  std::size_t bytes() const { return starts_.capacity() * 8 + pool_.capacity() * 4; }
+  std::size_t bytes() const { return starts_.size() * 8 + pool_.size() * 4; }
 
  private:
   std::vector<std::int64_t> starts_{0};
@@ -195,7 +195,7 @@ class GroupedTallies {
   }
 
   std::size_t bytes() const {
-    std::size_t total = groups_.capacity() * sizeof(std::int32_t);
+    std::size_t total = groups_.size() * sizeof(std::int32_t);
     for (const VoteTallies& each : tallies_) total += each.bytes();
     return total;
   }

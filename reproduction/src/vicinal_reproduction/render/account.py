@@ -1,7 +1,8 @@
-"""The account of the reproduction from the stored results: a page, and its tables as CSV.
+"""The account of the reproduction from the stored results: a page, and the files next to it.
 
-``docs/evidence/reproduction.md`` is the summary that people read. The cells, the variants, cell by
-cell, and the values of the figures are CSV files next to it.
+``docs/evidence/reproduction.md`` is the summary that people read. ``reproduction-papers.md`` has
+the tables and explanations of each paper. The cells, the variants, cell by cell, and the values of
+the figures are CSV files.
 """
 
 import csv
@@ -24,13 +25,17 @@ from vicinal_reproduction.specification import OWN, RIVAL, Paper
 from vicinal_reproduction.specs.registry import PAPERS
 
 CELLS, VARIANTS, CURVES = (f"reproduction-{name}.csv" for name in ("cells", "variants", "figures"))
-"""The files next to the page."""
+"""The tables next to the page."""
+
+PAPERS_PAGE = "reproduction-papers.md"
+"""The account of each paper, next to the page."""
 
 INTRODUCTION = f"""# Reproduction results
 
-This page counts how many cells of the papers’ result tables are reproduced, and says why the others
-are not. The tables themselves are files: [every cell]({CELLS}) with the paper’s figure, ours and
-the explanation, [the variants]({VARIANTS}) cell by cell, and [the values of the figures]({CURVES}).
+This page counts how many cells of the papers’ result tables are reproduced. Files to download have
+the details: [table by table]({PAPERS_PAGE}), with the reasons why cells differ,
+[every cell]({CELLS}) with the paper’s figure, ours and the explanation, [the variants]({VARIANTS})
+cell by cell, and [the values of the figures]({CURVES}).
 
 `python reproduction/tools/write_account.py` generates page and files from the stored results
 (`reproduction/src/vicinal_reproduction/results/`), and a test checks that they are up to date.
@@ -40,8 +45,8 @@ the explanation, [the variants]({VARIANTS}) cell by cell, and [the values of the
 A cell is **matched** if our figure is within 0.0015 or 3 % of the paper’s (or within the paper’s
 standard deviation, if it is printed), otherwise **better** or **worse**. A better figure does not
 confirm a paper’s figure, so it is counted on its own. Every cell that is better by more than 10 %
-has an explanation or is listed as unexplained. An explanation names an experiment on this page with
-the figure that it gives. *Own* methods are those of this library; *baselines*
+has an explanation or is listed as unexplained. An explanation names an experiment with the
+figure that it gives. *Own* methods are those of this library; *baselines*
 are the methods that the papers compare them with. Cells are “not judged” if neither high nor low
 values are better, if they are run times, or if the table’s notes say so; “no data” means that the
 data is unavailable; “not run” means not run yet. Cross-validated cells are means over three
@@ -64,7 +69,8 @@ def account_files(stores: Stores) -> dict[str, str]:
     variants = [each for pair in found.values() for each in _variant_cells(*pair)]
     points = [each for pair in found.values() for each in _points(*pair)]
     return {
-        "reproduction.md": account(stores),
+        "reproduction.md": summary(stores),
+        PAPERS_PAGE: account(stores),
         CELLS: _csv_text(cells),
         VARIANTS: _csv_text(variants),
         CURVES: _csv_text(points),
@@ -83,17 +89,24 @@ def _csv_text(rows: Sequence[Mapping[str, object]]) -> str:
     return text.getvalue()
 
 
-def account(stores: Stores) -> str:
+def summary(stores: Stores) -> str:
     """Return the page as Markdown."""
     every = {name: (paper, _figures(paper, stores)) for name, paper in PAPERS.items()}
     cells = {name: _cells(paper, figures) for name, (paper, figures) in every.items()}
     parts = [INTRODUCTION, "## Summary\n", _summary(cells)]
-    parts += [
-        f"\n{said}" for paper, figures in every.values() for said in _otherwise(paper, figures)
-    ]
+    parts += ["\n## With other readings of the papers\n"]
+    for paper, figures in every.values():
+        parts += [f"- {said}" for said in _otherwise(paper, figures)]
     parts += account_time((PAPERS[name], stores.of(name).read()) for name in PAPERS)
-    for name, (paper, figures) in every.items():
-        parts += _paper(paper, figures, cells[name])
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def account(stores: Stores) -> str:
+    """Return what is reproduced of each paper as Markdown."""
+    parts = ["# Reproduction, paper by paper\n\n[The summary](reproduction.md) explains the words."]
+    for paper in PAPERS.values():
+        figures = _figures(paper, stores)
+        parts += _paper(paper, figures, _cells(paper, figures))
     return "\n".join(parts).rstrip() + "\n"
 
 

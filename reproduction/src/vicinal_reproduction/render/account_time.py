@@ -18,7 +18,7 @@ def account_time(stored: Iterable[tuple[Paper, Iterable[Result]]]) -> Iterator[s
     """Yield how long the experiments of each paper take."""
     found = {paper.name: spent(paper, results, _available(paper)) for paper, results in stored}
     yield (
-        "\nDuration of a full run in processor hours on one core (`h:mm`), summed from the times"
+        "\n## Duration of a full run\n\nProcessor hours on one core (`h:mm`), summed from the times"
         " of the stored results:\n"
     )
     rows = [
@@ -49,7 +49,7 @@ def _whole(found: dict[str, Spent]) -> str:
     for name, each in found.items():
         whole += each.tables + each.aside if name == APART else each.total
     return (
-        f"\nWithout the baselines of {APART} the total is {hours(whole.all)}; on two cores "
+        f"\nWithout the baselines of {APART} the total is {hours(whole.all)}. On two cores "
         f"(`--jobs 2`) it takes half of that in wall-clock time. {hours(whole.by_clock)} of it "
         "are wall-clock times, from runs on a shared machine before processor time was recorded."
         f" {hours(whole.guessed)} of it are estimates for seeds that were not run, based on those"

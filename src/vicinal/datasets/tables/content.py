@@ -206,6 +206,8 @@ def known_reading(
     reading = known.for_options(options)
     option = "--text" if reading.reads_text_only else "--feature-columns"
     records.require(reading.features, f"{option}: the model learned from it")
+    if labelled and reading.labels is not None:
+        records.join(reading.labels)
     if labelled and not reading.label_columns and reading.labels not in records.columns:
         # The labels of another file may have another column name; everything else stays the same.
         fresh = find_reading(records, options)

@@ -163,6 +163,7 @@ def _named(records: Records, names: Sequence[str]) -> str | None:
 def _label_column(records: Records, options: TableOptions) -> str:
     """Return the column of the labels."""
     if options.labels is not None:
+        records.join(options.labels)
         records.require([options.labels], "--labels")
         return options.labels
     taken = {*(options.text or ()), *(options.feature_columns or ()), options.row_names}
@@ -173,7 +174,8 @@ def _label_column(records: Records, options: TableOptions) -> str:
     hint = f"; columns of 0 and 1: {first_of(zeros_and_ones)}" if zeros_and_ones else ""
     raise DataFormatError(
         records.path,
-        "a column 'labels' (name it with --labels, or columns of 0 and 1 with --label-columns)",
+        "a column 'labels' (name it with --labels, several as a,b; columns of 0 and 1 with "
+        "--label-columns)",
         f"{shown_columns(records.names)}{hint}",
         records.header_line,
     )
@@ -199,8 +201,12 @@ def _features(
         for name in ([] if given else free)
         if name in records.repeated or _names_rows(records, name)
     ]
-    if len(left_out) == len(free):  # row numbers are better than no features at all
-        left_out = []
+    if len(left_out) == len(free):  # nothing but names of rows is left
+        own = options.row_names
+        if own is not None and not _names_rows(records, own):
+            free = [own]  # a text that also names the rows
+        else:
+            left_out = []  # row numbers are better than no features at all
     names = given or [name for name in free if name not in left_out]
     if not names:
         got = shown_columns(records.names)

@@ -157,6 +157,7 @@ def label_sets(records: Records, reading: Reading) -> list[list[str]]:
     column = reading.labels
     if column is None:
         raise records.error(0, "a column of labels", "none")
+    records.join(column)
     separator = reading.separator or ""
     parsed = records.parsed.get((column, separator), {})
     sets = []
@@ -187,8 +188,7 @@ def find_separator(records: Records, column: str, given: str | None) -> str | No
     if given is not None:
         return given
     if column in records.repeated:
-        _log_repeated(records, column)
-        return ""
+        return _repeated_separator(records, column)
     cells = records.cells(column)
     found = detect_separator(cells)
     if any(isinstance(cell, list) and isinstance(cell[0], dict) for cell in cells if cell):
@@ -216,16 +216,24 @@ def find_separator(records: Records, column: str, given: str | None) -> str | No
     return found if texts else None
 
 
-def _log_repeated(records: Records, column: str) -> None:
-    """Log that columns of one name contain the labels, as issue trackers export them."""
-    sets = (_row_labels(records, column, cell, "") for cell in records.cells_or_lists(column))
+def _repeated_separator(records: Records, column: str) -> str:
+    """Return what separates the labels of several columns, and log that they are used.
+
+    Columns of one name, as issue trackers export them, have one label per cell. Those of columns
+    that the caller names may be split.
+    """
+    cells = records.cells_or_lists(column)
+    found = detect_separator(list(chain.from_iterable(cells))) if "," in column else ""
+    found = found if found in STRONG else ""
+    sets = (_row_labels(records, column, cell, found) for cell in cells)
     logger.info(
-        "labels from %d columns %r, one label per cell: %d labels "
-        "(--labels and --separator change this)",
+        "labels from %d columns %r, %s: %d labels (--labels and --separator change this)",
         records.repeated[column],
         column,
+        f"split at {shown(found)}" if found else "one label per cell",
         len({label for labels in sets for label in labels or ()}),
     )
+    return found
 
 
 def _marked(records: Records, columns: Sequence[str]) -> list[list[str]]:

@@ -20,7 +20,7 @@ class TableOptions:
     text : sequence of str or None
         Columns of text, joined by line breaks.
     labels : str or None
-        Column of the labels.
+        Column of the labels, or several separated by commas, whose labels are put together.
     label_columns : sequence of str or None
         Columns of 0 and 1, one per label; ``"first:last"`` for a range of columns.
     feature_columns : sequence of str or None
@@ -95,7 +95,7 @@ class Reading:
     numbers, categories : tuple of str
         Further columns to learn from.
     labels : str or None
-        Column of label names.
+        Column of label names, or several separated by commas.
     label_columns : tuple of str
         Columns of 0 and 1, one per label.
     separator : str or None
@@ -262,6 +262,17 @@ class Records:
             if column in self.repeated:
                 got = f"{self.repeated[column]} columns of that name"
                 raise DataFormatError(self.path, f"one column {column!r}", got, self.header_line)
+
+    def join(self, names: str) -> None:
+        """Make one column of lists of the columns with these names, separated by commas."""
+        parts = [name.strip() for name in names.split(",")]
+        if names in self.columns or len(parts) < 2 or not self.columns.keys() >= {*parts}:
+            return
+        cells = zip(*(self.cells(name) for name in parts), strict=True)
+        self.columns[names] = [list(each) for each in cells]
+        self.repeated = {**self.repeated, names: len(parts)}
+        for name in parts:
+            del self.columns[name]
 
     def error(self, at: int, expected: str, got: str) -> DataFormatError:
         """Return the error for a cell of row `at`."""

@@ -58,6 +58,8 @@ LEAST_PROBABILITY = 1e-6
 MOST_PROBABILITY = float(np.nextafter(1.0, 0.0))
 LEAST_SIMILAR, MOST_FREQUENT = 2e-7, 1e-7
 BLOCK_ROWS = 2048
+SCORED_ROWS = 2 * BLOCK_ROWS
+"""Rows that are scored at a time: the more, the fewer times the sums of labels are read."""
 LEAST_TASK = 64
 """Rows of a task below which handing it to a worker costs more than it saves."""
 
@@ -178,7 +180,7 @@ class BlendScoring:
         given = check_given(X, graph.n_queries)
         if not given.shape[0]:
             return Scores.sparse(no_rows(len(self.counts)), self._base)
-        parts = blocks(given.shape[0], BLOCK_ROWS, "Blending")
+        parts = blocks(given.shape[0], SCORED_ROWS, "Blending")
         listed = self._elsewhere(BlendScoring.listed, parts, given, BELOW)
         return Scores.stack([self.scores_of(each, len(each.indptr) - 1) for each in listed])
 
