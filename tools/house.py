@@ -27,7 +27,6 @@ REASONS = {
     "vicinal.report.curves": "plots, loaded only when they are drawn",
     "vicinal.report.paper": "an output format: LaTeX, CSV and Parquet",
     "vicinal.selection.lcif_grid": "the grid of one method, computed in one pass",
-    "vicinal.selection.plots": "plots, loaded only when they are drawn",
     "vicinal.service.label_studio": "the dialect of another program",
     "vicinal.service.pages": "endpoints: the web pages",
     "vicinal.service.server": "the web server, which apps of other servers do not load",

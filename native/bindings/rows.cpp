@@ -1,5 +1,7 @@
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -12,14 +14,17 @@ namespace {
 
 auto row_sums(const Vector<std::int64_t>& begin, const Vector<std::int64_t>& end,
               const Vector<std::int32_t>& ids, const Vector<double>& weights,
-              const SparseMatrix& matrix, bool take_max, const SparseMatrix& start,
+              const SparseMatrix& matrix, const std::string& aggregate, const SparseMatrix& start,
               const Vector<double>& start_totals, int n_threads) {
+  const Aggregate kind = aggregate == "max"         ? Aggregate::max
+                         : aggregate == "kept-mean" ? Aggregate::kept_mean
+                                                    : Aggregate::sum;
   RowSums sums;
   {
     nb::gil_scoped_release release;
-    sums = vicinal::row_sums({view(begin), view(end), view(ids), view(weights)}, matrix.rows(),
-                             take_max ? Aggregate::max : Aggregate::sum, start.rows(),
-                             view(start_totals), n_threads, interrupted_by_user);
+    sums =
+        vicinal::row_sums({view(begin), view(end), view(ids), view(weights)}, matrix.rows(), kind,
+                          start.rows(), view(start_totals), n_threads, interrupted_by_user);
   }
   return std::make_tuple(to_numpy(std::move(sums.indptr)), to_numpy(std::move(sums.indices)),
                          to_numpy(std::move(sums.values)), to_numpy(std::move(sums.totals)));
@@ -59,7 +64,7 @@ void bind_rows(nb::module_& m) {
           },
           array("indptr"), array("indices"), array("values"), nb::arg("n_columns"));
   m.def("row_sums", &row_sums, array("begin"), array("end"), array("ids"), array("weights"),
-        nb::arg("matrix"), nb::arg("take_max"), nb::arg("start"), array("start_totals"),
+        nb::arg("matrix"), nb::arg("aggregate"), nb::arg("start"), array("start_totals"),
         nb::arg("n_threads"));
   m.def("column_search", &column_search, nb::arg("items"), nb::arg("others"), nb::arg("k"),
         nb::arg("n_threads"), array("norms"));

@@ -1,11 +1,8 @@
 """Stored results, from which tables and figures can be regenerated at any time.
 
 Input: metrics of a method on a data set. Output: a file with one JSON line per result and its
-provenance; and the store from which interrupted runs resume. Imports only ``_core`` and
-``datasets``; used by ``selection``, ``comparison``, ``report`` and the reproduction of the papers.
-
-:class:`ResumableStore` is used for all of them: tuning stores the values of its tasks, a comparison
-its completed folds, and :class:`ResultStore` complete results.
+provenance. Imports only ``_core`` and ``datasets``; used by ``selection``, ``comparison``,
+``report`` and the reproduction of the papers.
 """
 
 import ast
@@ -18,13 +15,13 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Generic, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -32,7 +29,7 @@ from scipy import sparse
 from vicinal._core.files import append_json_line, read_json_lines, sha256_of
 from vicinal._core.html import Cells, Tabular
 from vicinal.datasets import Dataset
-from vicinal.errors import DataFormatError, InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 
 Key: TypeAlias = tuple[str, str, str, int | None]
 
@@ -272,113 +269,6 @@ def _cpu() -> str:
     return platform.processor() or platform.machine()
 
 
-Name = TypeVar("Name", bound=Hashable)
-Value = TypeVar("Value")
-
-
-class ResumableStore(Generic[Name, Value]):
-    """Values by name, kept in memory and, if there is a path, in a file.
-
-    A line whose writing was interrupted is skipped (:mod:`vicinal._core.files`); a later value
-    of the same name replaces an earlier one.
-
-    Parameters
-    ----------
-    path : path or None
-        The file need not exist yet.
-    what : str
-        How error messages refer to a line.
-    read : callable
-        Returns the name and value of a parsed line, or raises ``InvalidArgumentError``.
-    write : callable
-        Returns the line to store for a name and value.
-    head : (str, str) or None
-        A first line that must match: what all values have in common.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     make = lambda: ResumableStore(
-    ...         Path(folder) / "kept.jsonl", "a number",
-    ...         read=lambda parts: (parts["of"], parts["value"]),
-    ...         write=lambda name, value: {"of": name, "value": value},
-    ...     )
-    ...     make()["fold 1"] = 0.5
-    ...     dict(make().items())
-    {'fold 1': 0.5}
-    """
-
-    def __init__(
-        self,
-        path: str | os.PathLike[str] | None,
-        what: str,
-        read: Callable[[Mapping[str, Any]], tuple[Name, Value]],
-        write: Callable[[Name, Value], Mapping[str, Any]],
-        head: tuple[str, str] | None = None,
-    ) -> None:
-        self._path = None if path is None else Path(path)
-        self._write = write
-        self._known: dict[Name, Value] = {}
-        if self._path is None:
-            return
-
-        def line(parts: Mapping[str, Any]) -> tuple[Name, Value] | str:
-            found = None if head is None else parts.get(head[0])
-            return found if isinstance(found, str) else read(parts)
-
-        lines = list(read_json_lines(self._path, what, line))
-        if head is not None:
-            self._check_head(head, lines)
-        self._known.update(each for each in lines if not isinstance(each, str))
-
-    def _check_head(self, head: tuple[str, str], lines: list[Any]) -> None:
-        """Write the first line of a new file, or raise if an existing first line differs."""
-        name, wanted = head
-        if not lines:
-            append_json_line(self._file, {name: wanted})
-        elif not isinstance(lines[0], str):
-            raise DataFormatError(self._path, f"{name!r} first", "a piece of work", line=1)
-        for each in lines:
-            if isinstance(each, str) and each != wanted:
-                expected = "results of the same rows, labels and folds"
-                raise InvalidArgumentError("store", expected, f"others in {self._path}")
-
-    @property
-    def _file(self) -> Path:
-        if self._path is None:
-            raise ValueError("a store without a file")
-        return self._path
-
-    def __contains__(self, name: Name) -> bool:
-        """Tell whether there is a value."""
-        return name in self._known
-
-    def __getitem__(self, name: Name) -> Value:
-        """Return the value of a name, which must exist."""
-        return self._known[name]
-
-    def get(self, name: Name) -> Value | None:
-        """Return the value of a name, or None if there is none."""
-        return self._known.get(name)
-
-    def items(self) -> list[tuple[Name, Value]]:
-        """Return names and values in order of first occurrence."""
-        return list(self._known.items())
-
-    def __setitem__(self, name: Name, value: Value) -> None:
-        """Store a value; it is on disk when this returns."""
-        self._known[name] = value
-        if self._path is not None:
-            append_json_line(self._path, self._write(name, value))
-
-    def clear(self) -> None:
-        """Discard all values and remove the file, as the work is complete."""
-        self._known.clear()
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
-
-
 class ResultStore:
     """A file of results.
 
@@ -404,28 +294,21 @@ class ResultStore:
 
     def read(self) -> list[Result]:
         """Return the results in order of first occurrence of their keys."""
-        return [result for _, result in self._now().items()]
+        found: dict[Key, Result] = {}
+        for result in read_json_lines(self.path, "a result", Result.from_json):
+            found[result.key] = result
+        return list(found.values())
 
     def keys(self) -> set[Key]:
         """Return the keys of all results."""
-        return {key for key, _ in self._now().items()}
+        return {result.key for result in self.read()}
 
     def add(self, result: Result) -> None:
         """Append a result; it is on disk when this returns."""
         append_json_line(self.path, result.to_json())
 
-    def _now(self) -> ResumableStore[Key, Result]:
-        """Read the file again, because other processes may have written to it."""
-        return ResumableStore(self.path, "a result", _keyed, lambda _, result: result.to_json())
 
-
-def _keyed(parts: Mapping[str, Any]) -> tuple[Key, Result]:
-    """Return a result and its key."""
-    result = Result.from_json(parts)
-    return result.key, result
-
-
-__all__ = ["Result", "ResultStore", "ResumableStore", "data_hash", "machine", "provenance"]
+__all__ = ["Result", "ResultStore", "data_hash", "machine", "provenance"]
 
 
 def digest_of(*parts: object) -> str:

@@ -18,6 +18,9 @@ from vicinal.errors import InvalidArgumentError
 DENSE_LIMIT = 2**28
 """Most cells :meth:`Scores.toarray` makes: 2 GiB of float64."""
 
+LOWEST = -float(np.finfo(np.float64).max)
+"""The score of labels that a model does not know: below every other, as a probability 0."""
+
 
 @dataclass(frozen=True, eq=False)
 class Scores:

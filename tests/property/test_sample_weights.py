@@ -12,7 +12,7 @@ from sklearn.base import clone
 from vicinal import LabelRidge
 from vicinal.baselines import ADTBoostMH, BoosTexter, LabelFrequency
 from vicinal.decision import CardinalityThreshold, NeverEmpty, Threshold
-from vicinal.decision.rule import fit_weighted
+from vicinal.decision.rule import fit_blocks
 from vicinal.methods._formulas import best_micro_f1, best_weighted_micro_f1
 from vicinal.scores import Scores
 
@@ -88,7 +88,7 @@ def test_rules_count_a_row_by_its_weight(seed, rule, block):
     blocks = [Scores.dense(scores[at : at + block]) for at in range(0, n_rows, block)]
     many = sparse.csr_array(repeated(Y.toarray(), weights))
     oracle = rule.fit(Scores.dense(repeated(scores, weights)), many)
-    assert fit_weighted(rule, blocks, Y, weights.astype(float)) == oracle
+    assert fit_blocks(rule, blocks, Y, weights.astype(float)) == oracle
 
 
 @settings(max_examples=40, deadline=None)

@@ -32,7 +32,7 @@ class WeightedMLkNNScoring(MLkNNScoring):
         shares = partial(InstanceKNNScoring.fit(training, wanted[-1]).sweep, training.graph)
         for k, scores in zip(wanted, at_each_k(shares, wanted, training.graph.k), strict=True):
             counts = rounded(scores, min(k, training.n_rows))
-            yield cls._counted(counts, training.Y, k, smoothing)
+            yield cls.of_votes(counts, training, k, smoothing)
 
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         shares = InstanceKNNScoring(self.k, self.Y).scores(graph)

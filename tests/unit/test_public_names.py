@@ -38,7 +38,7 @@ EXPORTED = {
     "vicinal.preprocess": """BM25 STEPS Binary LabelWeights MinMax TextVectorizer TfIdf UnitRows
         WordPlace make_steps""",
     "vicinal.report": "comparison_page comparison_report",
-    "vicinal.results": "Result ResultStore ResumableStore data_hash machine provenance",
+    "vicinal.results": "Result ResultStore data_hash machine provenance",
     "vicinal.reduction": "MDDM MLARP OPLS LabelCCA",
     "vicinal.baselines": "ADTBoostMH BinaryRelevanceSVM BoosTexter LabelFrequency RankSVM",
     "vicinal.datasets": """Content Dataset Listing Reading TableOptions Texts available describe

@@ -57,6 +57,14 @@ static void signed_sums_subtract() {
   CHECK(of_labels.values == std::vector<double>{0.5, -0.25});
 }
 
+static void kept_means_divide_by_the_rows_that_have_the_column() {
+  const std::vector<double> weights{0.5, 2.0, 1.0};
+  const RowSums sums = sums_of({0, 0}, {3, 1}, {0, 1, 2}, weights, Aggregate::kept_mean);
+  CHECK(sums.indices == std::vector<std::int32_t>{0, 1, 2, 0, 1});
+  CHECK(sums.values == std::vector<double>{1, 9 / 2.5, 8, 1, 2});
+  CHECK(sums.totals == std::vector<double>{3.5, 0.5});
+}
+
 static void a_sum_continued_is_the_whole_sum() {
   const std::vector<std::int32_t> ids{0, 1, 2};
   const std::vector<double> weights{0.1, 0.2, 0.3};
@@ -110,6 +118,7 @@ TEST(test_row_sums) {
   sums_and_maxima();
   weights_that_are_not_positive_count_for_nothing();
   signed_sums_subtract();
+  kept_means_divide_by_the_rows_that_have_the_column();
   a_sum_continued_is_the_whole_sum();
   many_rows_keep_their_order();
   a_sparse_row_of_many_columns_is_sorted();

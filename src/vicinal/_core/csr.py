@@ -601,6 +601,15 @@ def _refuse(name: str, got: str) -> None:
     raise InvalidArgumentError(name, "a valid sparse structure", got)
 
 
+def short_indices(X: Features) -> Features:
+    """Return sparse rows with 32-bit indices in memory that may be written, as libraries ask."""
+    if not isinstance(X, sparse.csr_array) or X.nnz > np.iinfo(np.int32).max:
+        return X
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    data = np.require(X.data, requirements="W")
+    return sparse.csr_array((data, indices, indptr), shape=X.shape)
+
+
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 

@@ -1,10 +1,13 @@
 """Safe HTML markup: everything that is not already markup is escaped."""
 
+import csv
 import html
 import math
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from vicinal.errors import InvalidArgumentError, optional_module
@@ -85,9 +88,6 @@ def contents(links: Mapping[str, str], label: str) -> Html | None:
     return element("nav", element("ul", *items), aria_label=label)
 
 
-INK, QUIET, BAR = "#1a1a1a", "#6b6b6b", "#b3401f"
-"""Colours of figures: text, what stands back, what stands out."""
-
 MOST_SHOWN = 20
 """Maximum number of rows that a notebook shows."""
 _LATEX = {
@@ -114,6 +114,12 @@ class Tabular(ABC):
         """Return the table as a pandas ``DataFrame``."""
         header, rows = self.cells()
         return optional_module("pandas", "frames").DataFrame(rows, columns=header)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as a CSV file in UTF-8."""
+        header, rows = self.cells()
+        with Path(path).open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream).writerows([header, *rows])
 
     def to_markdown(self) -> str:
         r"""Return the table in Markdown; floats have four decimals, numbers are right-aligned.

@@ -104,6 +104,14 @@ def half_logistic(scores: Float) -> Float:
     return odds
 
 
+class BoostedClassifier(WeightedClassifier):
+    """Base class of both methods."""
+
+    def predict_proba(self, X: object) -> Float:
+        """Return 1 / (1 + exp(−2f)), the probability that corresponds to an AdaBoost score f."""
+        return half_logistic(self.decision_function(X))
+
+
 @dataclass(frozen=True)
 class FeatureSplit:
     """A split of the rows by a threshold on one feature."""
@@ -164,7 +172,7 @@ def rows_above(X: Features, features: Int, thresholds: Float) -> Bool:
 
 
 @dataclass(eq=False, repr=False)
-class BoosTexter(WeightedClassifier):
+class BoosTexter(BoostedClassifier):
     """Boosted one-feature stumps (real AdaBoost.MH).
 
     Parameters
@@ -223,7 +231,8 @@ class BoosTexter(WeightedClassifier):
             signed = signed_distribution(targets, scores, weights)
             split = finder.best(signed, everyone) or _unsplit(signed)
             above = finder.above(split)
-            added = _both_sides(signed, above, smoothing)
+            sides = [confidences(signed, part, smoothing) for part in (~above, above)]
+            added = np.stack(sides)
             scores += added[above.astype(np.int64)]
             stumps.append((split, added))
             if split.threshold == np.inf:
@@ -246,15 +255,6 @@ class BoosTexter(WeightedClassifier):
             scores[rows] += higher.astype(np.float64) @ (above - at_or_below)
         return scores
 
-    def predict_proba(self, X: object) -> Float:
-        """Return 1 / (1 + exp(−2f)), the probability that corresponds to an AdaBoost score f."""
-        return half_logistic(self.decision_function(X))
-
-
-def _both_sides(signed: Float, above: Bool, smoothing: float) -> Float:
-    """Return the confidences at and below a threshold and above it, shape (2, L)."""
-    return np.stack([confidences(signed, part, smoothing) for part in (~above, above)])
-
 
 def _unsplit(signed: Float) -> FeatureSplit:
     """Return the split with all rows on one side."""
@@ -264,7 +264,7 @@ def _unsplit(signed: Float) -> FeatureSplit:
 
 
 @dataclass(eq=False, repr=False)
-class ADTBoostMH(WeightedClassifier):
+class ADTBoostMH(BoostedClassifier):
     """An alternating decision tree for all labels.
 
     Parameters
@@ -352,10 +352,6 @@ class ADTBoostMH(WeightedClassifier):
             inside[:, 2 * t + 1] = inside[:, parent] & ~above[:, t]
             inside[:, 2 * t + 2] = inside[:, parent] & above[:, t]
         return inside
-
-    def predict_proba(self, X: object) -> Float:
-        """Return 1 / (1 + exp(−2f)), the probability that corresponds to an AdaBoost score f."""
-        return half_logistic(self.decision_function(X))
 
 
 class _Growing:

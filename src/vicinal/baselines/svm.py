@@ -45,6 +45,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from vicinal._core.arrays import Bool, Csr, Features, Float, Int
 from vicinal._core.checks import check_integer, check_option, check_positive, check_real
+from vicinal._core.csr import short_indices
 from vicinal._core.threads import on_one_blas_thread
 from vicinal._core.validation import csr_parts
 from vicinal._native import RankDual
@@ -52,9 +53,11 @@ from vicinal.baselines._classifier import MultiLabelClassifier, row_blocks
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, Threshold
 from vicinal.decision.rule import needs_of
 from vicinal.errors import InvalidArgumentError, warn_user
+from vicinal.methods._arguments import given_rule
 from vicinal.methods.registry import Method
 from vicinal.scores import Scores
 
+KERNELS = ("linear", "poly", "rbf")
 KERNEL_LIMIT = 2**28
 """Maximum number of cells of a kernel matrix: 2 GiB of float64, 16,384 rows."""
 
@@ -92,7 +95,7 @@ def resolve_kernel(
     kind: object, degree: object, gamma: object, coef0: object, X: Features
 ) -> Kernel:
     """Return the kernel for validated parameters; γ ``"scale"`` makes γ‖x‖² 1 on average."""
-    kind = check_option("kernel", kind, ("poly", "linear", "rbf"))
+    kind = check_option("kernel", kind, KERNELS)
     power = check_integer("degree", degree, low=1) if kind == "poly" else 1
     constant = check_real("coef0", coef0, low=0.0)
     if isinstance(gamma, str):
@@ -299,9 +302,6 @@ def _pair_losses(scores: Float, has_label: Bool) -> Float:
     return losses
 
 
-KERNELS = ("linear", "poly", "rbf")
-
-
 class Scorer(Protocol):
     """The trained model of one label."""
 
@@ -365,7 +365,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
     def _learn(self, X: Features, Y: Csr) -> None:
         """Train label by label, then fit the rule."""
         rule, machine = _rule(self.threshold), self._machine()
-        X = _narrow(X)
+        X = short_indices(X)
         columns = Y.tocsc()
         targets = (columns[:, [label]].toarray().ravel() != 0 for label in range(Y.shape[1]))
         self.machines_ = [_trained(machine, X, target) for target in targets]
@@ -385,7 +385,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
 
     def _score(self, X: Features) -> Float:
         """Return the decision values of the SVMs."""
-        rows = _narrow(X)
+        rows = short_indices(X)
         return np.column_stack([machine.decision_function(rows) for machine in self.machines_])
 
     def decide(self, scores: Scores) -> Csr:
@@ -414,28 +414,18 @@ class _Constant:
         return np.full(int(X.shape[0]), self._score)
 
 
-def _narrow(X: Features) -> Features:
-    """Return sparse rows with 32-bit indices, which the SVM libraries require."""
-    if not isinstance(X, sparse.csr_array) or X.nnz > np.iinfo(np.int32).max:
-        return X
-    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return sparse.csr_array((X.data, indices, indptr), shape=X.shape)
-
-
 def _rule(threshold: object) -> Decision:
     """Return the rule for the parameter `threshold`."""
     if threshold is None:
         return Threshold(0.0)
     if isinstance(threshold, str) and threshold == "one-threshold":
         return MetricThreshold("micro-f1")
-    if isinstance(threshold, Decision) and not isinstance(threshold, type):
-        if needs_of(threshold).n_folds is not None:
-            raise InvalidArgumentError(
-                "threshold", "a rule on scores of the training rows", repr(threshold)
-            )
-        return threshold
-    if isinstance(threshold, int | float | np.integer | np.floating):
-        return Threshold(check_real("threshold", threshold))
-    raise InvalidArgumentError(
-        "threshold", "None, 'one-threshold', a number or a decision", repr(threshold)
-    )
+    rule = None if isinstance(threshold, str) else given_rule(threshold)
+    if rule is None:
+        expected = "None, 'one-threshold', a number or a decision"
+        raise InvalidArgumentError("threshold", expected, repr(threshold))
+    if needs_of(rule).n_folds is not None:
+        raise InvalidArgumentError(
+            "threshold", "a rule on scores of the training rows", repr(threshold)
+        )
+    return rule

@@ -108,7 +108,7 @@ def held_out(dataset: "Dataset", metric: str) -> "Fold":
     from scipy import sparse
 
     from vicinal.preprocess import make_steps
-    from vicinal.selection.folds import Folds, Widths
+    from vicinal.selection.folds import Folds
     from vicinal.selection.grid import Search
     from vicinal.selection.stratification import Split
 
@@ -120,7 +120,7 @@ def held_out(dataset: "Dataset", metric: str) -> "Fold":
         expected = "at least two training rows and one test row"
         raise InvalidArgumentError("DATA", expected, f"{dataset.n_rows} rows")
     steps = make_steps("auto", sparse.issparse(dataset.X))
-    folds = Folds(dataset.X, dataset.Y, [Split(train, test)], Widths({}), None, steps)
+    folds = Folds(dataset.X, dataset.Y, [Split(train, test)], {}, None, steps)
     return folds.fold(0, Search(metric))
 
 
@@ -181,14 +181,14 @@ def time_single_queries(index: "Index", rows: "Features", k: int) -> Sequence[fl
 def time_method(name: str, model: Any, fold: "Fold") -> MethodTime:
     """Time the fit and the prediction of a method, with the fold's graphs if it uses neighbours."""
     from vicinal.methods import NeighborEstimator
-    from vicinal.methods.fold import fit_on, graph_for
+    from vicinal.methods.fold import fit_on
 
     with errors.status(f"Timing {name}"):
         began = time.perf_counter()
         fit_on(model, fold)
         fitted = time.perf_counter()
         if isinstance(model, NeighborEstimator):
-            model.predict(fold.X, graph=graph_for(model, fold))
+            model.predict(fold.X, graph=fold.graph if model.needed_neighbors() else None)
         else:
             model.predict(fold.X)
         return MethodTime(name, fitted - began, time.perf_counter() - fitted)

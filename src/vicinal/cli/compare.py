@@ -128,7 +128,7 @@ def write_paper(
     from vicinal.comparison import results_table
     from vicinal.comparison.diagram import draw
     from vicinal.comparison.friedman import rank_tests
-    from vicinal.comparison.score_tables import better_side
+    from vicinal.metrics.catalogue import better_side
     from vicinal.report.paper import latex_table, write_csv, write_parquet
 
     if chosen.latex is not None:

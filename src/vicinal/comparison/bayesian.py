@@ -30,8 +30,8 @@ import numpy as np
 from scipy import stats
 
 from vicinal._core.arrays import BLOCK_CELLS, Float
-from vicinal._core.checks import check_integer, check_option, check_real
-from vicinal.comparison.score_tables import Better, paired_differences
+from vicinal._core.checks import check_integer, check_real
+from vicinal.comparison.score_tables import Better, paired_differences, sign_of
 from vicinal.errors import InvalidArgumentError
 
 DRAWS = 50_000
@@ -47,7 +47,7 @@ class Probabilities:
 
     @property
     def verdict(self) -> str:
-        """The answer whose probability is above 0.95, or ``"undecided"``."""
+        """The outcome whose probability is above 0.95, or ``"undecided"``."""
         named = {"first": self.first, "equivalent": self.equivalent, "second": self.second}
         best = max(named, key=lambda name: named[name])
         return best if named[best] > 0.95 else "undecided"
@@ -186,8 +186,7 @@ def _differences(first: object, second: object, better: Better) -> Float:
         pair.append(values)
     if len(pair[0]) != len(pair[1]):
         raise InvalidArgumentError("second", f"{len(pair[0])} numbers", len(pair[1]))
-    apart = paired_differences(*pair)
-    return apart if check_option("better", better, ("low", "high")) == "high" else -apart
+    return sign_of(better) * paired_differences(*pair)
 
 
 def _scale(apart: Float, test_share: float) -> float:

@@ -67,7 +67,11 @@ class Candidate:
     def settings(self) -> dict[str, object]:
         """Return the parameters on which results depend, as plain values."""
         params = self.estimator.get_params()
-        kept = {name: plain(params[name]) for name in params if _last(name) not in NOT_KEPT}
+        kept = {
+            name: plain(value)
+            for name, value in params.items()
+            if name.rpartition("__")[2] not in NOT_KEPT
+        }
         return {"estimator": type(self.estimator).__name__, **kept}
 
     def source(self, steps: Sequence[Step] = ()) -> str:
@@ -97,11 +101,6 @@ def _estimator(what: Any) -> Any:
     if isinstance(what, type) or not offers_all:
         raise InvalidArgumentError("methods", "names of methods, or estimators", repr(what))
     return what
-
-
-def _last(name: str) -> str:
-    """Return the last component of a nested parameter's name."""
-    return name.rpartition("__")[2]
 
 
 @dataclass(eq=False, repr=False)

@@ -25,7 +25,13 @@ from scipy import stats
 
 from vicinal._core.checks import check_option, check_real
 from vicinal.comparison.pairwise import holm
-from vicinal.comparison.score_tables import Better, paired_differences, rank_table, read_table
+from vicinal.comparison.score_tables import (
+    Better,
+    paired_differences,
+    rank_table,
+    read_table,
+    sign_of,
+)
 
 
 @dataclass(frozen=True)
@@ -138,8 +144,7 @@ def effect_sizes(table: object, *, better: Better = "high") -> tuple[EffectSize,
     >>> (found.wins, found.losses), found.cohen_d, found.rank_biserial
     ((2, 1), 0.0, 0.0)
     """
-    sign = 1.0 if check_option("better", better, ("low", "high")) == "high" else -1.0
-    known = read_table(table)
+    sign, known = sign_of(better), read_table(table)
     found = []
     for a, b in combinations(range(len(known.methods)), 2):
         first, second = sign * known.values[:, a], sign * known.values[:, b]

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vicinal._core.html import BAR, INK, QUIET
 from vicinal.comparison.friedman import FriedmanNemenyi, rank_tests
 from vicinal.comparison.score_tables import Better
+from vicinal.selection.plots import BAR, INK, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,8 @@ def rank_figure(found: FriedmanNemenyi, title: str | None = None) -> "Figure":
     lanes = assign_lanes(_spans(found))
     names_at = 1.0 + LANE * (1 + max(lanes, default=-1))
     n_lines = names_at + (len(ranks) + 1) // 2
-    figure = Figure(figsize=(_width(len(ranks)), LINE_INCHES * (n_lines + 3)))
+    width = min(12.0, max(4.5, 0.45 * len(ranks) + 2.5))
+    figure = Figure(figsize=(width, LINE_INCHES * (n_lines + 3)))
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set(xlim=(0.5, len(ranks) + 0.5), ylim=(n_lines, -3.0))
     axes.axis("off")
@@ -81,11 +82,6 @@ def assign_lanes(spans: Sequence[tuple[float, float]]) -> list[int]:
         ends[lane : lane + 1] = [end]
         lanes.append(lane)
     return lanes
-
-
-def _width(n_methods: int) -> float:
-    """Return the width of the scale in inches."""
-    return min(12.0, max(4.5, 0.45 * n_methods + 2.5))
 
 
 def _spans(found: FriedmanNemenyi) -> list[tuple[float, float]]:

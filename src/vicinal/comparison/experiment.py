@@ -35,8 +35,8 @@ from vicinal.results import (
     run_provenance,
     source_hash,
 )
-from vicinal.selection.folds import Folds, Widths
-from vicinal.selection.grid import Grid, Search
+from vicinal.selection.folds import Folds
+from vicinal.selection.grid import Grid, Position, Search
 from vicinal.selection.measure import Measured, Metrics
 from vicinal.selection.runner import FEW_LABELS, FoldStore, Runner
 from vicinal.selection.stratification import Split, read_splits
@@ -88,26 +88,6 @@ def count_folds(folds: FoldsArgument) -> int:
     return check_integer("folds", folds, low=2)
 
 
-def prepared_folds(
-    dataset: ComparedData,
-    splits: Sequence[Split],
-    candidates: Sequence[Candidate],
-    preprocess: object,
-    n_jobs: int | None,
-    graph: NeighborGraph | None,
-) -> Folds:
-    """Return folds preprocessed on their training rows, with the neighbours all methods need.
-
-    Memory: 12 bytes per row and neighbour.
-    """
-    widest: dict[Search, int] = {}
-    for each in candidates:
-        widest[each.search] = max(each.n_neighbors, widest.get(each.search, 0))
-    steps = dataset.preprocessing(preprocess)
-    widths = Widths(widest)
-    return Folds(dataset.X, dataset.Y, splits, widths, n_jobs, steps, graph=graph)
-
-
 EXPERIMENT = "compare"
 NO_SCORES = "has no scores: ranking metrics are left out"
 
@@ -119,53 +99,8 @@ def experiment_name(folds: FoldsArgument) -> str:
     return f"{EXPERIMENT}/{folds}" if folds == SPLIT else f"{EXPERIMENT}/{folds} folds"
 
 
-def as_result(
-    folds: Sequence[Measured],
-    metrics: Sequence[str],
-    *,
-    label_names: tuple[str, ...],
-    **more: Any,
-) -> Result:
-    """Return the folds of a method as one result."""
-    first = folds[0]
-    measured = [name for name in metrics if name in first.values]
-    few = len(label_names) <= FEW_LABELS
-    by_step = {step: tuple(each.seconds.get(step, 0.0) for each in folds) for step in first.seconds}
-    return Result(
-        values={name: tuple(each.values[name] for each in folds) for name in measured},
-        seconds={step: sum(seconds) for step, seconds in by_step.items()},
-        fold_seconds=by_step,
-        per_label=_per_label(folds) if few else {},
-        label_names=label_names if few else (),
-        note=_chosen(folds) if first.has_scores else NO_SCORES,
-        **more,
-    )
-
-
-def is_current(
-    known: Result,
-    settings: Mapping[str, object],
-    metrics: Iterable[str],
-    provenance: Mapping[str, str],
-) -> bool:
-    """Tell whether running again would give the stored result."""
-    scored = known.note != NO_SCORES
-    wanted = [name for name in metrics if scored or metric_info(name).needs == "labels"]
-    return (
-        dict(known.settings) == dict(settings)
-        and all(known.provenance.get(name) == provenance.get(name) for name in SAME)
-        and all(name in known.values for name in wanted)
-    )
-
-
 SAME = ("data", "vicinal", "source", "graph")
 """The parts of the provenance that must be equal for a stored result to be reused."""
-
-
-def _chosen(trials: Sequence[Measured]) -> str:
-    """Return the settings that a tuned method chose in each fold; empty for other methods."""
-    said = [", ".join(f"{name}={value}" for name, value in t.chosen.items()) for t in trials]
-    return "chosen, fold by fold: " + "; ".join(said) if any(said) else ""
 
 
 def _per_label(trials: Sequence[Measured]) -> dict[str, tuple[float, ...]]:
@@ -230,13 +165,20 @@ class Experiment:
         if not missing:
             return
         runner = self._runner(at, missing)
-        grids = {each.name: self._grid(at, each) for each in missing}
-        runner.run({name: (grid, [()]) for name, grid in grids.items()}, f"Comparing on {at.data}")
+        work: dict[str, tuple[Grid, Sequence[Position]]] = {}
+        for each in missing:
+            model = each.fresh(at.seed, self.n_jobs)
+            grid = Grid(each.name, {}, template=model, about=self._settings(at, each))
+            work[each.name] = grid, [()]  # its only setting
+        runner.run(work, f"Comparing on {at.data}")
         if not runner.complete:
             raise KeyboardInterrupt
         for candidate in missing:
-            if candidate.name in runner.failed:
-                self._fail(at, candidate, runner.failed[candidate.name])
+            why = runner.failed.get(candidate.name)
+            if why is not None:
+                self.failed[at.data, candidate.name, at.seed] = why
+                said = "%s failed on %s and is left out there: %s"
+                logger.warning(said, candidate.name, at.data, why)
             else:
                 of_folds = runner.measured(candidate.name)
                 self._keep(at, candidate, [of_folds[n] for n in sorted(of_folds)], runner.folds)
@@ -244,11 +186,14 @@ class Experiment:
 
     def _runner(self, at: Run, candidates: Sequence[Candidate]) -> Runner:
         """Return the runner of one data set and seed."""
-        splits = fold_splits(at.dataset, self.folds, at.seed)
-        given = at.dataset, splits, candidates, self.preprocess, self.n_jobs, at.graph
+        data, splits = at.dataset, fold_splits(at.dataset, self.folds, at.seed)
+        widths: dict[Search, int] = {}
+        for each in candidates:
+            widths[each.search] = max(each.n_neighbors, widths.get(each.search, 0))
+        steps = data.preprocessing(self.preprocess)
         origin = tuple(at.provenance.get(name, "") for name in ("data", "vicinal", "graph"))
         return Runner(
-            prepared_folds(*given),
+            Folds(data.X, data.Y, splits, widths, self.n_jobs, steps, graph=at.graph),
             Metrics(tuple(self.metrics)),
             self._unfinished,
             self.n_jobs,
@@ -284,11 +229,6 @@ class Experiment:
         infos = map(metric_info, self.metrics)
         return source_hash(*(each.function for each in infos if each.function is not None))
 
-    def _grid(self, at: Run, candidate: Candidate) -> Grid:
-        """Return the only setting of a method."""
-        model = candidate.fresh(at.seed, self.n_jobs)
-        return Grid(candidate.name, {}, template=model, about=self._settings(at, candidate))
-
     @cached_property
     def _unfinished(self) -> FoldStore:
         """The completed folds of the current data set and seed, in a file next to the store."""
@@ -297,11 +237,6 @@ class Experiment:
         if self.rerun and beside is not None:
             beside.unlink(missing_ok=True)
         return FoldStore(beside, what="a fold of a comparison")
-
-    def _fail(self, at: Run, candidate: Candidate, why: str) -> None:
-        """Report a method that failed."""
-        self.failed[at.data, candidate.name, at.seed] = why
-        logger.warning("%s failed on %s and is left out there: %s", candidate.name, at.data, why)
 
     @cached_property
     def _stored(self) -> dict[Key, Result]:
@@ -314,8 +249,14 @@ class Experiment:
             return False
         key = self._key(at, candidate.name)
         known = self._stored.get(key)
-        settings, origin = self._settings(at, candidate), self._origin(at, candidate)
-        if known is None or not is_current(known, settings, self.metrics, origin):
+        if known is None or dict(known.settings) != self._settings(at, candidate):
+            return False
+        origin = self._origin(at, candidate)
+        if any(known.provenance.get(name) != origin.get(name) for name in SAME):
+            return False
+        infos = [metric_info(name) for name in self.metrics]
+        wanted = [each for each in infos if known.note != NO_SCORES or each.needs == "labels"]
+        if any(each.name not in known.values for each in wanted):
             return False
         n_folds = max(map(len, known.values.values()), default=0)
         if self.kept_scores is not None and not self.kept_scores.has(key, n_folds):
@@ -329,17 +270,24 @@ class Experiment:
         return {**at.provenance, **({"source": source} if source else {})}
 
     def _keep(self, at: Run, candidate: Candidate, folds: Sequence[Measured], made: Folds) -> None:
-        """Keep a result, and add it to the store."""
-        result = as_result(
-            folds,
-            self.metrics,
-            experiment=experiment_name(self.folds),
-            data=at.data,
-            method=candidate.name,
-            seed=at.seed,
-            settings=self._settings(at, candidate),
+        """Keep the folds of a method as one result, and add it to the store."""
+        first, names = folds[0], tuple(at.dataset.label_names)
+        few = len(names) <= FEW_LABELS
+        seconds = {s: tuple(each.seconds.get(s, 0.0) for each in folds) for s in first.seconds}
+        chosen = [", ".join(f"{name}={v}" for name, v in each.chosen.items()) for each in folds]
+        note = "chosen, fold by fold: " + "; ".join(chosen) if any(chosen) else ""
+        measured = [name for name in self.metrics if name in first.values]
+        result = Result(
+            *self._key(at, candidate.name)[:3],
+            {name: tuple(each.values[name] for each in folds) for name in measured},
+            self._settings(at, candidate),
+            at.seed,
+            seconds={step: sum(each) for step, each in seconds.items()},
+            fold_seconds=seconds,
+            per_label=_per_label(folds) if few else {},
+            label_names=names if few else (),
+            note=note if first.has_scores else NO_SCORES,
             provenance={**self._origin(at, candidate), "folds": made.digest},
-            label_names=tuple(at.dataset.label_names),
         )
         if self.store is not None:
             self.store.add(result)
@@ -462,6 +410,8 @@ def compare(
     line BR {'hamming-loss': (0.0, 0.0, 0.0)}
     line LP {'hamming-loss': (0.0, 0.0, 0.0)}
     """
+    if check_flag("keep_scores", keep_scores) and store is None:
+        raise InvalidArgumentError("store", "a results file, which keep_scores needs", None)
     experiment = Experiment(
         candidates=read_candidates(methods),
         metrics=_metric_names(metrics),
@@ -471,7 +421,7 @@ def compare(
         store=None if store is None else ResultStore(store),
         rerun=check_flag("rerun", rerun),
         progress=progress,
-        kept_scores=_score_store(store, keep_scores),
+        kept_scores=ScoreStore(store) if store is not None and keep_scores else None,
     )
     named = _named(datasets)
     seeds = [check_integer("seeds", seed, low=0) for seed in check_sequence("seeds", seeds)]
@@ -491,20 +441,11 @@ def compare(
         (data, each.name, s) for data in named for each in experiment.candidates for s in seeds
     ]
     if not experiment.found:
-        raise InvalidArgumentError(
-            "methods", "a method that works", "; ".join(_reasons(experiment))
-        )
+        failed = experiment.failed.items()
+        reasons = "; ".join(f"{method} on {data}, {why}" for (data, method, _), why in failed)
+        raise InvalidArgumentError("methods", "a method that works", reasons)
     kept = [experiment.found[key] for key in order if key in experiment.found]
     return Results(kept, experiment.failed)
-
-
-def _score_store(store: str | os.PathLike[str] | None, keep: bool) -> ScoreStore | None:
-    """Return where scores are kept, if they are."""
-    if not check_flag("keep_scores", keep):
-        return None
-    if store is None:
-        raise InvalidArgumentError("store", "a results file, which keep_scores needs", None)
-    return ScoreStore(store)
 
 
 def read_graphs(graphs: object, named: Mapping[str, One]) -> dict[str, NeighborGraph]:
@@ -523,11 +464,6 @@ def read_graphs(graphs: object, named: Mapping[str, One]) -> dict[str, NeighborG
         if not isinstance(graph, NeighborGraph):
             raise InvalidArgumentError("graphs", "values of NeighborGraph", type(graph))
     return dict(graphs)
-
-
-def _reasons(experiment: Experiment) -> list[str]:
-    """Return why each method failed."""
-    return [f"{method} on {data}, {why}" for (data, method, _), why in experiment.failed.items()]
 
 
 def _named(datasets: Data) -> dict[str, One]:

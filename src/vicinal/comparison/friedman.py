@@ -172,7 +172,9 @@ def rank_tests(
         chi2=chi2,
         p_chi2=float(stats.chi2.sf(chi2, n_methods - 1)),
         f=float(f),
-        p_f=_p_of_agreement(ranks.values) if np.isinf(f) else _p_of_f(f, n_samples, n_methods),
+        p_f=_p_of_agreement(ranks.values)
+        if np.isinf(f)
+        else float(stats.f.sf(f, n_methods - 1, (n_methods - 1) * (n_samples - 1))),
         critical_difference=apart,
         groups=groups_within(mean_ranks, apart),
     )
@@ -192,11 +194,6 @@ def critical_difference(n_methods: int, n_samples: int, alpha: float = 0.05) -> 
         raise InvalidArgumentError("alpha", "a number between 0 and 1", alpha)
     q = float(stats.studentized_range.ppf(1 - alpha, n_methods, np.inf)) / np.sqrt(2)
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_samples)))
-
-
-def _p_of_f(f: float, n_samples: int, n_methods: int) -> float:
-    """Return the probability of a larger F if all methods were equal."""
-    return float(stats.f.sf(f, n_methods - 1, (n_methods - 1) * (n_samples - 1)))
 
 
 def _p_of_agreement(ranks: Float) -> float:

@@ -2,7 +2,7 @@
 
 Each fold of a result is one file in the folder ``STORE.scores`` next to the results file ``STORE``:
 the true labels, the predicted labels and the scores of the held-out rows, and the label counts of
-the training rows, as plain arrays.
+the training rows, in the format of saved models.
 """
 
 import os
@@ -10,17 +10,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from scipy import sparse
 
 from vicinal._core.arrays import Csr, Float, Int
 from vicinal._core.checks import check_integer
-from vicinal.errors import InvalidArgumentError
+from vicinal._core.state import SaveableRecord
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.metrics import evaluate, metric_info
+from vicinal.persistence import read_model, register, write_model
 from vicinal.results import Key, Result, digest_of
-from vicinal.scores import Scores
+from vicinal.scores import LOWEST, Scores
 
 TOP = 100
 """Number of scores kept per row where there are many labels."""
@@ -32,20 +33,28 @@ COMPLETE = "needs all scores, but only the {} best of each row are kept"
 
 
 @dataclass(frozen=True, eq=False)
-class KeptFold:
-    """The held-out rows of one fold."""
+class KeptFold(SaveableRecord):
+    """The held-out rows of one fold; `values` and `base` are those of their scores, if any."""
 
     truth: Csr
     labels: Csr
-    scores: Scores | None
+    values: Float | Csr | None
+    base: Float | None
     top: int | None
     train_counts: Int
     n_train: int
 
+    @property
+    def scores(self) -> Scores | None:
+        """The scores; None if the method has none."""
+        if self.values is None or self.base is None:
+            return None
+        return Scores(self.values, self.base)
+
     def measure(self, metrics: Sequence[str]) -> dict[str, float]:
         """Return metrics of the fold; those that need scores are left out if there are none."""
         infos = [metric_info(name) for name in metrics]
-        wanted = [each for each in infos if self.scores is not None or each.needs == "labels"]
+        wanted = [each for each in infos if self.base is not None or each.needs == "labels"]
         for each in wanted:
             deep_enough = each.k is not None and self.top is not None and each.k <= self.top
             if each.needs == "scores" and self.top is not None and not deep_enough:
@@ -66,8 +75,8 @@ class KeptFold:
 class ScoreStore:
     """A folder with the scores of each fold of the results in a file.
 
-    Disk: about 12 bytes per kept score before compression; at most 100 scores per row where there
-    are more than 1,000 labels.
+    Disk: about 12 bytes per kept score; at most 100 scores per row where there are more than 1,000
+    labels.
     """
 
     def __init__(self, store: str | os.PathLike[str]) -> None:
@@ -76,7 +85,7 @@ class ScoreStore:
 
     def path(self, key: Key, fold: int) -> Path:
         """Return the file of one fold of a result."""
-        return self.folder / f"{digest_of(*key)[:24]}-{fold + 1}.npz"
+        return self.folder / f"{digest_of(*key)[:24]}-{fold + 1}.scores"
 
     def has(self, key: Key, n_folds: int) -> bool:
         """Tell whether all folds of a result are there."""
@@ -84,12 +93,7 @@ class ScoreStore:
 
     def add(self, key: Key, fold: int, kept: KeptFold) -> None:
         """Write the scores of one fold, all or nothing."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.path(key, fold)
-        unfinished = path.with_suffix(".unfinished")
-        with unfinished.open("wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **_arrays(kept))
-        unfinished.replace(path)
+        write_model(kept, self.path(key, fold))
 
     def read(self, result: Result) -> Iterator[KeptFold]:
         """Yield the folds of a result."""
@@ -99,7 +103,13 @@ class ScoreStore:
             if not path.is_file():
                 expected = f"scores of {result.method} on {result.data} (compare --keep-scores)"
                 raise InvalidArgumentError("STORE", expected, f"no {path.name}")
-            yield _read(path)
+            try:
+                kept = read_model(path, mmap=False)
+            except ModelFormatError as error:
+                raise InvalidArgumentError("STORE", f"{path.name} with scores", error) from None
+            if not isinstance(kept, KeptFold):
+                raise InvalidArgumentError("STORE", f"{path.name} with scores", type(kept))
+            yield kept
 
 
 def kept_fold(
@@ -109,73 +119,20 @@ def kept_fold(
     counts = np.bincount(train.indices, minlength=train.shape[1]).astype(np.int64)
     n_train = int(train.shape[0])
     if scores is None or truth.shape[1] <= max(FEW_LABELS, top):
-        return KeptFold(truth, labels, scores, None, counts, n_train)
+        base = None if scores is None else scores.base
+        values = None if scores is None else scores.values
+        return KeptFold(truth, labels, values, base, None, counts, n_train)
     top = check_integer("top", top, low=1)
     ids, values = scores.top(top)
     order = np.argsort(ids, axis=1)
     indptr = np.arange(len(ids) + 1, dtype=np.int64) * ids.shape[1]
     flat = tuple(np.take_along_axis(each, order, axis=1).ravel() for each in (values, ids))
     matrix: Any = sparse.csr_array((flat[0], flat[1], indptr), shape=truth.shape)
-    lowest = np.full(truth.shape[1], -float(np.finfo(np.float64).max))
-    return KeptFold(truth, labels, Scores.sparse(matrix, lowest), top, counts, n_train)
+    lowest = np.full(truth.shape[1], LOWEST)
+    return KeptFold(truth, labels, matrix, lowest, top, counts, n_train)
 
 
-def _arrays(kept: KeptFold) -> dict[str, Any]:
-    """Return the arrays of a file."""
-    found: dict[str, Any] = {
-        "shape": np.array(kept.truth.shape, dtype=np.int64),
-        "train_counts": kept.train_counts,
-        "facts": np.array([kept.n_train, -1 if kept.top is None else kept.top], dtype=np.int64),
-    }
-    for name, matrix in (("truth", kept.truth), ("labels", kept.labels)):
-        found[f"{name}_indptr"], found[f"{name}_indices"] = matrix.indptr, matrix.indices
-    if kept.scores is not None:
-        found["base"] = kept.scores.base
-        values = kept.scores.values
-        if isinstance(values, sparse.csr_array):
-            found["scores_indptr"], found["scores_indices"] = values.indptr, values.indices
-            found["scores_data"] = values.data
-        else:
-            found["scores"] = values
-    return found
-
-
-def _read(path: Path) -> KeptFold:
-    """Read a file; raise if it is damaged."""
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        shape = (int(arrays["shape"][0]), int(arrays["shape"][1]))
-        truth, labels = (
-            _indicator(arrays[f"{name}_indptr"], arrays[f"{name}_indices"], shape)
-            for name in ("truth", "labels")
-        )
-        n_train, top = arrays["facts"].tolist()
-        scores = _scores(arrays, shape)
-    except (BadZipFile, EOFError, KeyError, IndexError, OSError, ValueError) as error:
-        raise InvalidArgumentError("STORE", f"{path.name} with scores", repr(error)) from None
-    return KeptFold(
-        truth, labels, scores, None if top < 0 else top, arrays["train_counts"], n_train
-    )
-
-
-def _indicator(indptr: Int, indices: Int, shape: tuple[int, int]) -> Csr:
-    ones = np.ones(len(indices), dtype=np.int32)
-    matrix: Csr = sparse.csr_array((ones, indices, indptr), shape=shape)
-    matrix.check_format(full_check=True)
-    return matrix
-
-
-def _scores(arrays: dict[str, Any], shape: tuple[int, int]) -> Scores | None:
-    if "scores" in arrays:
-        dense: Float = arrays["scores"]
-        return Scores.dense(dense)
-    if "scores_data" not in arrays:
-        return None
-    parts = arrays["scores_data"], arrays["scores_indices"], arrays["scores_indptr"]
-    matrix: Csr = sparse.csr_array(parts, shape=shape)
-    matrix.check_format(full_check=True)
-    return Scores.sparse(matrix, arrays["base"])
+register("comparison.KeptFold", KeptFold)
 
 
 def measure_results(

@@ -9,12 +9,12 @@ from vicinal.comparison.friedman import FriedmanNemenyi, rank_tests
 from vicinal.comparison.score_tables import (
     Better,
     Table,
-    better_side,
     in_order,
     paired,
     rank_table,
     results_table,
 )
+from vicinal.metrics.catalogue import better_side
 from vicinal.results import Result
 
 
@@ -23,7 +23,7 @@ class Mark:
     """The mean of a method on a data set, over folds and seeds, and their standard deviation."""
 
     mean: float
-    deviation: float | None
+    deviation: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,11 +35,17 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from vicinal._core.arrays import Float
-from vicinal._core.checks import check_integer, check_option, check_real
+from vicinal._core.checks import check_integer, check_real
 from vicinal._core.html import Cells, Tabular
-from vicinal.comparison.score_tables import Better, Table, paired_differences, read_table
+from vicinal.comparison.score_tables import (
+    Better,
+    Table,
+    paired_differences,
+    read_table,
+    sign_of,
+)
 from vicinal.errors import InvalidArgumentError
-from vicinal.metrics import metric_info
+from vicinal.metrics.catalogue import better_side, metric_info
 
 
 @dataclass(frozen=True)
@@ -92,8 +98,7 @@ def wilcoxon_holm(
     (SignedRank(first='A', second='B', statistic=0.0, p=0.0078125, p_holm=0.0078125, winner='A'),)
     """
     check_real("alpha", alpha, 0.0, 1.0)
-    sign = 1.0 if check_option("better", better, ("low", "high")) == "high" else -1.0
-    known = read_table(table)
+    sign, known = sign_of(better), read_table(table)
     pairs = list(combinations(range(len(known.methods)), 2))
     tests = [_test(sign * known.values[:, a], sign * known.values[:, b]) for a, b in pairs]
     corrected = holm([p for _, p, _ in tests])
@@ -187,13 +192,13 @@ def mean_differences(
     n_draws = check_integer("n_resamples", n_resamples, low=1)
     seed = check_integer("random_state", random_state, low=0)
     known = read_table(table)
-    answers = []
+    found = []
     for a, b in combinations(range(len(known.methods)), 2):
         apart = paired_differences(known.values[:, a], known.values[:, b])
         low, high = _interval(apart, confidence, n_draws, seed)
         names = known.methods[a], known.methods[b]
-        answers.append(MeanDifference(*names, float(apart.mean()), low, high))
-    return tuple(answers)
+        found.append(MeanDifference(*names, float(apart.mean()), low, high))
+    return tuple(found)
 
 
 def _interval(apart: Float, confidence: float, n_draws: int, seed: int) -> tuple[float, float]:
@@ -316,7 +321,7 @@ def _tables(results: Mapping[str, object]) -> dict[str, Table]:
 
 def _wins(metric: str, table: Table, alpha: float) -> Iterator[Win]:
     """Yield the wins on one metric, pair by pair."""
-    sign = 1 if metric_info(metric).better == "high" else -1
+    sign = sign_of(better_side(metric))
     for a, b in combinations(range(len(table.methods)), 2):
         mean, p = paired_t_test(table.values[:, a], table.values[:, b])
         if p < alpha:

@@ -76,7 +76,8 @@ def read_table(table: object, methods: Sequence[str] | None = None, name: str = 
         values = _numbers(columns, name).T
     else:
         values = _numbers(table, name)
-        names = _names(table, methods, values.shape[1])
+        given = getattr(table, "columns", None) if methods is None else methods
+        names = tuple(map(str, range(1, values.shape[1] + 1) if given is None else given))
     _check_size(values, names, name)
     return Table(np.ascontiguousarray(values), names)
 
@@ -108,13 +109,6 @@ def _numbers(values: object, name: str) -> Float:
     if not np.isfinite(array).all():
         raise InvalidArgumentError(name, "finite numbers", "NaN or infinity")
     return array
-
-
-def _names(table: object, methods: Sequence[str] | None, n_methods: int) -> tuple[str, ...]:
-    """Return the names given, those of a frame, or numbers from 1."""
-    if methods is None:
-        methods = getattr(table, "columns", None)
-    return tuple(map(str, range(1, n_methods + 1) if methods is None else methods))
 
 
 def _check_size(values: Float, names: tuple[str, ...], name: str) -> None:
@@ -260,12 +254,9 @@ def _check_complete(
 Better: TypeAlias = Literal["low", "high"]
 
 
-def better_side(metric: str) -> Better:
-    """Return whether high or low values of a metric are better, or raise if neither is."""
-    side = metric_info(metric).better
-    if side == "none":
-        raise InvalidArgumentError("metric", "a metric that can be optimised", repr(metric))
-    return side
+def sign_of(better: object) -> float:
+    """Return the factor that makes high values better: 1, or −1 where low values are."""
+    return 1.0 if check_option("better", better, ("low", "high")) == "high" else -1.0
 
 
 def rank_table(table: object, better: Better = "high") -> Table:
@@ -286,8 +277,7 @@ def rank_table(table: object, better: Better = "high") -> Table:
            [2.5, 2.5, 1. ]])
     """
     known = read_table(table)
-    sign = -1.0 if check_option("better", better, ("low", "high")) == "high" else 1.0
-    ranks: Float = stats.rankdata(sign * known.values, axis=1)
+    ranks: Float = stats.rankdata(-sign_of(better) * known.values, axis=1)
     return Table(ranks, known.methods)
 
 

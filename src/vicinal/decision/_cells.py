@@ -11,6 +11,9 @@ from vicinal._core.csr import checked_csr, dense_csr
 from vicinal.errors import InvalidArgumentError
 from vicinal.scores import Scores
 
+UNMERGED = 2**20
+"""How many scores may be collected, beyond the number already kept, before they are merged."""
+
 
 @dataclass(frozen=True, eq=False)
 class ScoreCells:

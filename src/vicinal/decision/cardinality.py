@@ -12,7 +12,7 @@ multi-label classification", DSAA 2017.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -20,12 +20,9 @@ from scipy import sparse
 from vicinal._core.arrays import Csr, Float, Int, row_ids
 from vicinal._core.checks import check_option
 from vicinal._core.state import SaveableRecord
-from vicinal.decision._cells import check_truth
+from vicinal.decision._cells import UNMERGED, check_truth
 from vicinal.decision.threshold import Threshold
 from vicinal.scores import Scores
-
-UNMERGED = 2**20
-"""How many scores may be collected, beyond the number already kept, before they are merged."""
 
 
 def pooled(scores: Scores, floor: float = -np.inf) -> tuple[Float, Int]:
@@ -161,6 +158,7 @@ class CardinalityThreshold(SaveableRecord):
     """
 
     method: str = "exact"
+    weighs_rows: ClassVar = True
 
     def __post_init__(self) -> None:
         """Check the method's name."""
@@ -171,20 +169,18 @@ class CardinalityThreshold(SaveableRecord):
         check_truth(scores, Y)
         return self.fit_blocks([scores], Y)
 
-    def fit_blocks(self, blocks: Iterable[Scores], Y: Csr) -> Threshold:
-        """Return the same threshold from scores given in blocks of rows."""
-        return self._fit(((scores, None) for scores in blocks), int(Y.nnz))
+    def fit_blocks(
+        self, blocks: Iterable[Scores], Y: Csr, weights: Float | None = None
+    ) -> Threshold:
+        """Return the same threshold from scores given in blocks of rows, which may have weights.
 
-    def fit_weighted(self, blocks: Iterable[Scores], Y: Csr, weights: Float) -> Threshold:
-        """Return the threshold that ``fit`` finds where a row of weight w is there w times.
-
-        Memory: as for ``"exact"``, with the distinct scores in place of the labels.
+        A row of weight w counts as w rows. Memory with weights: as for ``"exact"``, with the
+        distinct scores in place of the labels.
         """
-        return self._fit(_with_weights(blocks, weights), float(weights[row_ids(Y)].sum()))
-
-    def _fit(self, blocks: "Blocks", wanted: float) -> Threshold:
-        """Return the threshold by the method chosen."""
-        return (_exact if self.method == "exact" else _two_pass)(blocks, wanted)
+        find = _exact if self.method == "exact" else _two_pass
+        if weights is None:
+            return find(((scores, None) for scores in blocks), int(Y.nnz))
+        return find(_with_weights(blocks, weights), float(weights[row_ids(Y)].sum()))
 
 
 Blocks: TypeAlias = Iterable[tuple[Scores, Float | None]]

@@ -32,6 +32,7 @@ from vicinal._core.arrays import Csr, Float, Int
 from vicinal._core.checks import check_integer, check_real
 from vicinal._core.state import SaveableRecord
 from vicinal.decision._cells import (
+    UNMERGED,
     ScoreCells,
     check_truth,
     joined,
@@ -40,7 +41,6 @@ from vicinal.decision._cells import (
     sweep_cells,
     sweep_labels,
 )
-from vicinal.decision.cardinality import UNMERGED
 from vicinal.decision.threshold import LabelThresholds
 from vicinal.scores import Scores
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from vicinal.decision.rule import (
     Decision,
     FittedDecision,
     fit_blocks,
-    fit_weighted,
     is_fitted,
     needs_of,
 )
@@ -47,6 +47,7 @@ class NeverEmpty(SaveableRecord):
 
     rule: Decision
     when_all_zero: str = "most-frequent"
+    weighs_rows: ClassVar = True
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -73,19 +74,17 @@ class NeverEmpty(SaveableRecord):
         """Fit the rule, and find the most frequent label."""
         return FittedNeverEmpty(self.rule.fit(scores, Y), self._label(Y))
 
-    def fit_blocks(self, blocks: Iterable[Scores], Y: Csr) -> "FittedNeverEmpty":
-        """Fit the rule on scores in blocks of rows."""
-        return FittedNeverEmpty(fit_blocks(self.rule, blocks, Y), self._label(Y))
+    def fit_blocks(
+        self, blocks: Iterable[Scores], Y: Csr, weights: Float | None = None
+    ) -> "FittedNeverEmpty":
+        """Fit the rule on scores in blocks of rows, which may have weights."""
+        rule = fit_blocks(self.rule, blocks, Y, weights)
+        return FittedNeverEmpty(rule, self._label(Y, weights))
 
-    def fit_weighted(self, blocks: Iterable[Scores], Y: Csr, weights: Float) -> "FittedNeverEmpty":
-        """Return the same from training rows of different weight."""
-        counts = np.bincount(Y.indices, weights[row_ids(Y)], minlength=Y.shape[1])
-        rule = fit_weighted(self.rule, blocks, Y, weights)
-        return FittedNeverEmpty(rule, self.label_by_counts(counts))
-
-    def _label(self, Y: Csr) -> int:
+    def _label(self, Y: Csr, weights: Float | None = None) -> int:
         """Return the label of rows whose scores are all 0."""
-        return self.label_by_counts(np.bincount(Y.indices, minlength=Y.shape[1]))
+        of_entry = None if weights is None else weights[row_ids(Y)]
+        return self.label_by_counts(np.bincount(Y.indices, of_entry, minlength=Y.shape[1]))
 
     def label_by_counts(self, counts: Int | Float) -> int:
         """Return the label of rows whose scores are all 0, given the number of rows per label."""

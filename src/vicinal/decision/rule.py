@@ -67,39 +67,28 @@ def needs_of(rule: Decision) -> Needs:
 
 @runtime_checkable
 class BlockwiseDecision(Decision, Protocol):
-    """A rule that can be fitted on training scores given in blocks of rows."""
+    """A rule that can be fitted on training scores given in blocks of rows.
 
-    def fit_blocks(self, blocks: Iterable[Scores], Y: Csr) -> FittedDecision:
-        """Return what ``fit`` returns for the concatenated blocks."""
+    If it has the attribute `weighs_rows`, it takes the weights of the rows as a third argument.
+    """
+
+    def fit_blocks(self, blocks: Iterable[Scores], Y: Csr, *weights: Float) -> FittedDecision:
+        """Return what ``fit`` returns for the blocks together, each row as often as it weighs."""
 
 
 def _takes_blocks(rule: Decision) -> TypeGuard[BlockwiseDecision]:
     return hasattr(rule, "fit_blocks")
 
 
-@runtime_checkable
-class WeightedDecision(Decision, Protocol):
-    """A rule that can be fitted on training rows of different weight."""
-
-    def fit_weighted(self, blocks: Iterable[Scores], Y: Csr, weights: Float) -> FittedDecision:
-        """Return what ``fit`` returns where a row of weight w is there w times."""
-
-
-def fit_weighted(
-    rule: Decision, blocks: Iterable[Scores], Y: Csr, weights: Float
+def fit_blocks(
+    rule: Decision, blocks: Iterable[Scores], Y: Csr, weights: Float | None = None
 ) -> FittedDecision:
-    """Fit a rule on training rows of different weight; refuse one that cannot."""
-    if is_fitted(rule):
-        return rule
-    if isinstance(rule, WeightedDecision):
-        return rule.fit_weighted(blocks, Y, weights)
-    raise InvalidArgumentError(
-        "threshold", "None, a number or 'cardinality' where sample_weight is given", repr(rule)
-    )
-
-
-def fit_blocks(rule: Decision, blocks: Iterable[Scores], Y: Csr) -> FittedDecision:
     """Fit a rule on scores in blocks of rows, concatenated only if it requires that."""
+    if weights is not None and not is_fitted(rule):
+        if _takes_blocks(rule) and getattr(rule, "weighs_rows", False):
+            return rule.fit_blocks(blocks, Y, weights)
+        expected = "None, a number or 'cardinality' where sample_weight is given"
+        raise InvalidArgumentError("threshold", expected, repr(rule))
     if _takes_blocks(rule):
         return rule.fit_blocks(blocks, Y)
     if not needs_of(rule).needs_scores:
@@ -160,9 +149,9 @@ class LabelSets(FixedRule):
     --------
     >>> import numpy as np
     >>> from scipy import sparse
-    >>> picked = sparse.csr_array(np.array([[0, 1, 1]], dtype=np.int32))
+    >>> chosen = sparse.csr_array(np.array([[0, 1, 1]], dtype=np.int32))
     >>> stored = sparse.csr_array(np.array([[0.6, 0.4, 0.4]]))
-    >>> LabelSets().decide(Scores.sparse(stored, label_sets=picked)).toarray()
+    >>> LabelSets().decide(Scores.sparse(stored, label_sets=chosen)).toarray()
     array([[0, 1, 1]], dtype=int32)
     """
 

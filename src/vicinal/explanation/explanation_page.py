@@ -15,7 +15,7 @@ from vicinal.explanation.terminal import (
     signed,
     weights_of,
 )
-from vicinal.explanation.values import Explanation, LabelExplanation, Neighbor, Part, Word
+from vicinal.explanation.values import Explanation, LabelExplanation, Neighbor, Word
 
 MOST_PARTS = 12
 """How many of the largest parts to show; the others are one bar."""
@@ -40,7 +40,8 @@ def steps(one: LabelExplanation, metric: str) -> list[Step]:
     at = one.base
     for part in largest:
         note = part_note(part, metric)
-        found.append(Step(part.name, signed(part.share), at, at + part.share, note, _side(part)))
+        side = "for" if part.share > 0 else "against"  # a CSS class
+        found.append(Step(part.name, signed(part.share), at, at + part.share, note, side))
         at += part.share
     if rest:
         share = sum(part.share for part in rest)
@@ -48,11 +49,6 @@ def steps(one: LabelExplanation, metric: str) -> list[Step]:
         found.append(Step(f"{len(rest)} others", signed(share), at, at + share, note, "rest"))
     found.append(Step("sum", number(one.value), 0.0, one.value, kind="total"))
     return found
-
-
-def _side(part: Part) -> str:
-    """Return whether a part raises or lowers the score, as a CSS class."""
-    return "for" if part.share > 0 else "against"
 
 
 def waterfall(one: LabelExplanation, metric: str) -> Html:
@@ -184,11 +180,13 @@ def row_section(explanation: Explanation, place: int) -> Html:
 
 def label_details(explanation: Explanation, one: LabelExplanation, *, is_open: bool) -> Html:
     """Return the sum behind one score, and the text with its relevant words marked."""
+    filled = 100 * min(max(one.score, 0.0), 1.0)
+    meter = element("span", style=f"width:{filled:.2f}%")
     summary = element(
         "summary",
         element("span", one.label, class_="label"),
         element("span", number(one.score), class_="score"),
-        element("span", _meter(one.score), class_="meter", aria_hidden="true"),
+        element("span", meter, class_="meter", aria_hidden="true"),
         element("span", "predicted" if one.predicted else "not predicted", class_="state"),
     )
     text = None
@@ -210,12 +208,6 @@ def label_details(explanation: Explanation, one: LabelExplanation, *, is_open: b
         open=is_open,
         class_="predicted" if one.predicted else None,
     )
-
-
-def _meter(score: float) -> Html:
-    """Return a bar whose length is the score, from 0 to 1."""
-    width = 100 * min(max(score, 0.0), 1.0)
-    return element("span", style=f"width:{width:.2f}%")
 
 
 def _neighbors(explanation: Explanation) -> Html | None:

@@ -7,7 +7,6 @@ from rich.table import Table
 from rich.text import Text
 
 from vicinal.distances import get_distance
-from vicinal.explanation.breakdown import Fact
 from vicinal.explanation.values import Explanation, LabelExplanation, Part, Removal, Word
 
 FACT_WORDS = {
@@ -40,14 +39,10 @@ def signed(value: float) -> str:
 def facts_line(one: LabelExplanation) -> str:
     """Return the additional facts of a label on one line; empty if there are none."""
     return " · ".join(
-        f"{FACT_WORDS.get(name, name.replace('_', ' '))}: {_fact(value)}"
+        f"{FACT_WORDS.get(name, name.replace('_', ' '))}: "
+        f"{number(value) if isinstance(value, float) else value}"
         for name, value in one.facts.items()
     )
-
-
-def _fact(value: Fact) -> str:
-    """Return a fact as text."""
-    return number(value) if isinstance(value, float) else str(value)
 
 
 def largest_and_rest(one: LabelExplanation, most: int) -> tuple[list[Part], list[Part]]:
@@ -153,19 +148,15 @@ def label_table(one: LabelExplanation, metric: str) -> Table:
     longest = max((abs(part.share) for part in shown), default=1.0)
     table.add_row(Text("base"), number(one.base), "", "")
     for part in shown:
-        share = Text(signed(part.share), style="green" if part.share > 0 else "red")
-        table.add_row(Text(part.name), share, _bar(part, longest), Text(part_note(part, metric)))
+        style = "green" if part.share > 0 else "red"
+        bar = Text("█" * max(1, round(BAR * abs(part.share) / longest)), style=style)
+        share = Text(signed(part.share), style=style)
+        table.add_row(Text(part.name), share, bar, Text(part_note(part, metric)))
     if rest:
         others = sum(part.share for part in rest)
         table.add_row(Text(f"{len(rest)} others"), signed(others), "", "")
     table.add_row(Text("sum", style="bold"), Text(number(one.value), style="bold"), "", "")
     return table
-
-
-def _bar(part: Part, longest: float) -> Text:
-    """Return a bar whose length is proportional to the share."""
-    length = max(1, round(BAR * abs(part.share) / longest))
-    return Text("█" * length, style="green" if part.share > 0 else "red")
 
 
 def neighbors_table(explanation: Explanation) -> Table:

@@ -85,7 +85,9 @@ class VicinalBackend(AnnifLearningBackend):
             min_df=int(params["min_df"]),
             language=self._language(),
         )
-        estimator: Any = Blend(n_jobs=jobs or None) if is_blend else self._neighbors(params, jobs)
+        estimator: Any = Blend(n_jobs=jobs or None)
+        if not is_blend:
+            estimator = InstanceKNN(int(params["neighbors"]), n_jobs=jobs or None)
         model = Pipeline([("words", words), ("estimator", estimator)])
         uris = [self._uri(subject) for subject in range(len(self.project.subjects))]
         model.fit(texts, subjects, estimator__label_names=uris)
@@ -98,9 +100,6 @@ class VicinalBackend(AnnifLearningBackend):
             message = f"method: expected blend or instance-knn, got {method!r}"
             raise ConfigurationException(message, backend_id=self.backend_id)
         return method == "blend"
-
-    def _neighbors(self, params: dict[str, Any], jobs: int) -> InstanceKNN:
-        return InstanceKNN(int(params["neighbors"]), n_jobs=jobs or None)
 
     def _language(self) -> str | None:
         """Return the language of the analyzer ``simplemma``; None for other analyzers."""

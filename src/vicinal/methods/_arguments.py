@@ -19,7 +19,15 @@ from vicinal.methods.training import Scoring
 
 def resolve_decision(threshold: object, never_empty: object, own: Decision) -> Decision:
     """Return the decision rule for the two parameters."""
-    rule = own if threshold is None else _rule(threshold)
+    named = {"cardinality": "exact", "two-pass": "two-pass"}
+    rule: Decision | None = own
+    if isinstance(threshold, str):
+        rule = CardinalityThreshold(named[threshold]) if threshold in named else None
+    elif threshold is not None:
+        rule = given_rule(threshold)
+    if rule is None:
+        expected = "None, 'cardinality', 'two-pass', a number or a decision rule"
+        raise InvalidArgumentError("threshold", expected, repr(threshold))
     if never_empty is not None and not check_flag("never_empty", never_empty):
         return rule.rule if isinstance(rule, NeverEmpty) else rule
     if isinstance(rule, NeverEmpty):
@@ -37,19 +45,13 @@ def check_decides(decision: FittedDecision, scoring: Scoring, X: Features, metri
     decision.decide(scoring.scores(no_queries, X[:0]))
 
 
-def _rule(threshold: object) -> Decision:
-    """Return the rule for a threshold other than None."""
-    if isinstance(threshold, str):
-        named = {"cardinality": "exact", "two-pass": "two-pass"}
-        if threshold in named:
-            return CardinalityThreshold(named[threshold])
-    elif isinstance(threshold, Decision) and not isinstance(threshold, type):
+def given_rule(threshold: object) -> Decision | None:
+    """Return the rule for a number or a decision rule; None for other values."""
+    if isinstance(threshold, Decision) and not isinstance(threshold, type):
         return threshold
-    elif isinstance(threshold, int | float | np.integer | np.floating):
+    if isinstance(threshold, int | float | np.integer | np.floating):
         return Threshold(check_real("threshold", threshold))
-    raise InvalidArgumentError(
-        "threshold", "None, 'cardinality', 'two-pass', a number or a decision rule", repr(threshold)
-    )
+    return None
 
 
 NEIGHBOR_PLACES = (

@@ -85,12 +85,13 @@ def combined_rows(weights: Csr, rows: Csr, aggregate: str) -> RowSums:
     r"""Return :math:`\sum_j w_{ij} r_j` for each row of `weights`, or the largest :math:`r_j`.
 
     Weights that are not positive are ignored; with ``aggregate="max"`` the others only select rows.
+    ``"kept-mean"`` divides each sum by the weights of the rows that store the column.
     """
     if weights.shape[1] != rows.shape[0]:
         raise InvalidArgumentError("X", f"{rows.shape[0]} features", weights.shape[1])
     indptr, indices = csr_parts(weights)
     values = np.ascontiguousarray(weights.data[: indptr[-1]], dtype=np.float64)
-    return _added(indptr[:-1], indptr[1:], indices, values, rows, take_max=aggregate == "max")
+    return _added(indptr[:-1], indptr[1:], indices, values, rows, aggregate=aggregate)
 
 
 def native_matrix(matrix: Csr) -> SparseMatrix:
@@ -108,7 +109,7 @@ def _added(
     rows: Csr,
     start: RowSums | None = None,
     *,
-    take_max: bool = False,
+    aggregate: str = "mean",
 ) -> RowSums:
     """Call the compiled loop; `begin` and `end` delimit each query's `ids` and `weights`."""
     before = start or RowSums(no_rows(int(rows.shape[1])), np.empty(0))
@@ -118,7 +119,7 @@ def _added(
         ids,
         weights,
         native_matrix(rows),
-        take_max,
+        aggregate,
         native_matrix(before.values),
         before.totals,
         thread_count(),

@@ -18,7 +18,7 @@ from vicinal._core.state import State
 from vicinal._core.threads import using_threads
 from vicinal._core.validation import owned
 from vicinal.decision import Decision, FittedDecision
-from vicinal.decision.rule import fit_blocks, fit_weighted, is_fitted, needs_of
+from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
 from vicinal.distances import get_distance
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph, check_training_graph, metric_of_rows
@@ -243,7 +243,7 @@ class NeighborEstimator(
             scoring = self._fit_scoring(training)
             decision = self._fit_decision(rule, scoring, training, search)
             self._finish_fit(scoring, training)
-        version = FittedState(
+        state = FittedState(
             search,
             scoring,
             decision,
@@ -255,7 +255,7 @@ class NeighborEstimator(
             graph if self._keeps_graph else None,
             row_names,
         )
-        self._publish(version)
+        self._publish(state)
 
     def _fit_decision(
         self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
@@ -273,7 +273,7 @@ class NeighborEstimator(
             return decision
         if training.weights is not None:
             blocks = training_blocks(scoring, training)
-            return fit_weighted(decision, blocks, training.Y, training.weights)
+            return fit_blocks(decision, blocks, training.Y, training.weights)
         needs = needs_of(decision)
         if needs.by_blocks or not needs.needs_scores:
             return fit_blocks(decision, training_blocks(scoring, training), training.Y)

@@ -21,7 +21,7 @@ Z. Younes, F. Abdallah, T. Denœux, "Multi-label classification algorithm derive
 neighbor rule with label dependencies", EUSIPCO 2008.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -30,7 +30,7 @@ import numpy as np
 
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32
 from vicinal._core.checks import check_integer, check_real
-from vicinal._core.state import FieldState, State, read_count, read_csr
+from vicinal._core.state import State, read_count, read_csr
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import csr_parts
 from vicinal._native import DmlCounts
@@ -41,7 +41,7 @@ from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.methods import _formulas
 from vicinal.methods._formulas import label_values, neighbor_places
 from vicinal.methods.base import NeighborEstimator
-from vicinal.methods.fold import votes_at_each_k
+from vicinal.methods.fold import VoteScoring
 from vicinal.methods.registry import FEW_K, Method
 from vicinal.methods.training import EveryLabel, Training, check_cells, read_indicator, read_weight
 from vicinal.scores import Scores
@@ -53,7 +53,7 @@ SLOW = 2 * 10**10
 
 
 @dataclass(frozen=True, eq=False)
-class DMLkNNScoring(FieldState, EveryLabel):
+class DMLkNNScoring(VoteScoring, EveryLabel):
     r"""The votes that each training row received.
 
     Cost: a query is compared with the rows that have votes for its rarest label of more than
@@ -70,22 +70,11 @@ class DMLkNNScoring(FieldState, EveryLabel):
     Y: Csr
 
     @classmethod
-    def fit(cls, training: Training, k: int, smoothing: float, tolerance: int) -> Self:
-        """Count the votes of the training rows' neighbours, leave-one-out."""
-        near = training.graph.prefix(min(k, training.graph.k))
-        counts = votes(near, training.Y)
-        warn_if_slow(training.n_rows, int(counts.nnz))
+    def of_votes(
+        cls, counts: Csr, training: Training, k: int, smoothing: float, tolerance: int
+    ) -> Self:
+        """Keep the votes."""
         return cls(k, smoothing, tolerance, counts, training.Y)
-
-    @classmethod
-    def fit_sweep(
-        cls, training: Training, ks: Iterable[int], smoothing: float, tolerance: int
-    ) -> Iterator[Self]:
-        """Fit for each k of `ks` (ascending), counting votes once."""
-        wanted = list(ks)
-        counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
-        for k, counts in zip(wanted, counts_by_k, strict=True):
-            yield cls(k, smoothing, tolerance, counts, training.Y)
 
     @cached_property
     def positives(self) -> Int:
@@ -177,15 +166,6 @@ class DMLkNNScoring(FieldState, EveryLabel):
         return cls(k, read_weight(state, "smoothing"), tolerance, whole, Y)
 
 
-def warn_if_slow(n_rows: int, n_votes: int) -> None:
-    """Warn if scoring as many rows as the training set would take minutes."""
-    if n_rows * n_votes > SLOW:
-        warn_user(
-            f"DML-kNN compares each query with the votes of all training rows: {n_rows} queries "
-            f"would take up to {n_rows * n_votes:.0e} comparisons, at some seconds for each 1e9"
-        )
-
-
 def _vote_parts(counts: Csr) -> tuple[Int, Int32, Int32]:
     """Return row pointers, label ids and votes as the compiled core takes them."""
     indptr, indices = csr_parts(counts)
@@ -249,8 +229,16 @@ class DMLkNN(NeighborEstimator):
     tolerance: int = 2
 
     def _fit_scoring(self, training: Training) -> DMLkNNScoring:
-        """Count the neighbours' votes."""
-        return DMLkNNScoring.fit(training, self.n_neighbors, *self._settings())
+        """Count the neighbours' votes; warn if scoring as many rows would take minutes."""
+        scoring = DMLkNNScoring.fit(training, self.n_neighbors, *self._settings())
+        n_comparisons = training.n_rows * int(scoring.counts.nnz)
+        if n_comparisons > SLOW:
+            warn_user(
+                "DML-kNN compares each query with the votes of all training rows: "
+                f"{training.n_rows} queries would take up to {n_comparisons:.0e} comparisons, at "
+                "some seconds for each 1e9"
+            )
+        return scoring
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[DMLkNNScoring]:
         """Count the votes once for all k."""

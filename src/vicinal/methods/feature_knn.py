@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 
 from vicinal._core.arrays import Bool, Csr, Features, Float, Int, Int32, is_stored, row_ids
 from vicinal._core.checks import check_integer, check_option
-from vicinal._core.csr import checked_csr, trust, with_values
+from vicinal._core.csr import checked_csr, trust
 from vicinal._core.state import State, read_csr, read_plain
 from vicinal._core.threads import Beside, thread_count
 from vicinal._core.validation import as_csr, csr_parts
@@ -152,13 +152,7 @@ class FeatureKNNScoring:
         if self.kept is not None:
             candidates = combined_rows(rows, self.kept, "max").values
             return Scores.sparse(only_stored(sums.means(), candidates))
-        if self.aggregate == "mean":
-            return Scores.sparse(sums.means())
-        if self.aggregate == "kept-mean":
-            keeps = with_values(self.similarity, np.ones(self.similarity.nnz))
-            weights = combined_rows(rows, keeps, "mean").values  # of the same structure
-            return Scores.sparse(with_values(sums.values, sums.values.data / weights.data))
-        return Scores.sparse(sums.values)
+        return Scores.sparse(sums.means() if self.aggregate == "mean" else sums.values)
 
     def as_fitted(self, Y: Csr, X: Features) -> Self:
         """Return the state for the same rows at other places, whose labels are `Y`."""

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
 from vicinal._core.arrays import Csr, Features
+from vicinal._core.state import FieldState
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph, votes_by_k
 from vicinal.methods.base import NeighborEstimator
@@ -65,26 +66,18 @@ def fit_on(model: Any, fold: Fold) -> Any:
     return model.fit(X, Y if isinstance(model, Decider) else dense_labels(Y))
 
 
-def answers_on(model: Any, fold: Fold) -> tuple[object, object]:
-    """Return the label sets and scores of a fold's held-out rows, as :func:`answers` does."""
-    return answers(model, fold.X, graph_for(model, fold))
+def predict_on(model: Any, X: object, graph: NeighborGraph | None = None) -> tuple[object, object]:
+    """Return label sets and scores of rows, whose graph is used by an estimator of neighbours.
 
-
-def graph_for(model: Any, fold: Fold) -> NeighborGraph | None:
-    """Return the graph of a fold's held-out rows, or None if the estimator uses no neighbours."""
-    uses = isinstance(model, NeighborEstimator) and model.needed_neighbors() > 0
-    return fold.graph if uses else None
-
-
-def answers(model: Any, X: object, graph: NeighborGraph | None = None) -> tuple[object, object]:
-    """Return label sets and scores of rows; the scores are None if the estimator has none."""
+    The scores are None if the estimator has none.
+    """
     if isinstance(model, NeighborEstimator):
-        scores = model.scores(X, graph=graph)
-        return model.decide(scores), scores
-    if isinstance(model, Decider):
+        scores = model.scores(X, graph=graph if model.needed_neighbors() else None)
+    elif isinstance(model, Decider):
         scores = model.scores(X)
-        return model.decide(scores), scores
-    return model.predict(X), outside_scores(model, X)
+    else:
+        return model.predict(X), outside_scores(model, X)
+    return model.decide(scores), scores
 
 
 def dense_labels(Y: Csr) -> Any:
@@ -112,9 +105,30 @@ def at_each_k(
         yield value
 
 
-def votes_at_each_k(graph: NeighborGraph, Y: Csr, ks: Sequence[int]) -> Iterator[Csr]:
-    """Yield the votes of the k nearest (or all) rows for each of the increasing `ks`."""
-    return at_each_k(partial(votes_by_k, graph, Y), ks, graph.k)
+class VoteScoring(FieldState):
+    """What is learned from the votes of the training rows' neighbours, leave-one-out."""
+
+    @classmethod
+    def fit(cls, training: Training, k: int, *settings: Any, **named: Any) -> Self:
+        """Learn from the votes of the k nearest rows."""
+        return next(cls.fit_sweep(training, [k], *settings, **named))
+
+    @classmethod
+    def fit_sweep(
+        cls, training: Training, ks: Iterable[int], *settings: Any, **named: Any
+    ) -> Iterator[Self]:
+        """Fit for each k of `ks` (ascending), counting votes once."""
+        wanted = list(ks)
+        counts_by_k = at_each_k(
+            partial(votes_by_k, training.graph, training.Y), wanted, training.graph.k
+        )
+        for k, counts in zip(wanted, counts_by_k, strict=True):
+            yield cls.of_votes(counts, training, k, *settings, **named)
+
+    @classmethod
+    def of_votes(cls, counts: Csr, training: Training, *args: Any, **kwargs: Any) -> Self:
+        """Learn from votes for each label, k and the settings of the method."""
+        raise NotImplementedError
 
 
 FoldScores: TypeAlias = tuple[Scores, Scores | None]
@@ -142,27 +156,20 @@ class SharedSweepScoring(SweepScoring, Protocol):
 def sweep_together(
     models: Sequence["NeighborEstimator"], fold: Fold, ks: Sequence[int], with_training: bool
 ) -> Iterator[list[FoldScores]]:
-    """Yield the scores of :func:`sweep_scores` of several models of one method, for each k."""
-    if len(models) == 1:
-        yield from ([scores] for scores in sweep_scores(models[0], fold, ks, with_training))
-        return
+    """Yield the scores of several models of one method, for each of the increasing `ks`."""
     training = fold.training
-    first, *states = (next(iter(learned_at_each(model, training, ks))) for model in models)
+    several = models if len(models) > 1 else []
+    states = [next(iter(learned_at_each(model, training, ks))) for model in several]
+    first = states[0] if states else None
     if not isinstance(first, SharedSweepScoring):
-        apart = (sweep_scores(model, fold, ks, with_training) for model in models)
+        learned = (learned_at_each(model, training, ks) for model in models)
+        apart = [score_states(each, fold, ks, with_training) for each in learned]
         yield from map(list, zip(*apart, strict=True))
         return
-    held_out = at_each_k(partial(first.sweep_with, states, fold.graph), ks, fold.graph.k)
-    own = at_each_k(partial(first.sweep_with, states, training.graph), ks, training.graph.k)
+    held_out = at_each_k(partial(first.sweep_with, states[1:], fold.graph), ks, fold.graph.k)
+    own = at_each_k(partial(first.sweep_with, states[1:], training.graph), ks, training.graph.k)
     for of_k in held_out:
         yield [*zip(of_k, next(own) if with_training else [None] * len(of_k), strict=True)]
-
-
-def sweep_scores(
-    model: "NeighborEstimator", fold: Fold, ks: Sequence[int], with_training: bool
-) -> Iterator[FoldScores]:
-    """Yield the scores of a method fitted on a fold, for each of the increasing `ks`."""
-    return score_states(learned_at_each(model, fold.training, ks), fold, ks, with_training)
 
 
 def score_states(

@@ -29,7 +29,7 @@ label, but a step of many labels is one sparse product, so that the cost is that
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,7 +42,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vicinal._core.arrays import BLOCK_CELLS, Bool, Csr, Features, Float, Int
 from vicinal._core.checks import check_flag, check_real
-from vicinal._core.state import FieldState, State, read_array, read_count, read_plain
+from vicinal._core.state import State, read_array, read_count, read_plain
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr
 from vicinal.decision import Threshold
@@ -50,7 +50,7 @@ from vicinal.errors import InvalidArgumentError, ModelFormatError, warn_user
 from vicinal.explanation.breakdown import Breakdown, Terms, linear_breakdown
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.methods._formulas import neighbor_places
-from vicinal.methods.fold import votes_at_each_k
+from vicinal.methods.fold import VoteScoring
 from vicinal.methods.incremental import IncrementalEstimator
 from vicinal.methods.registry import FEW_K, Method
 from vicinal.methods.training import EveryLabel, Training, check_cells, check_given, read_indicator
@@ -205,7 +205,7 @@ LARGE = 2**27
 
 
 @dataclass(frozen=True, eq=False)
-class IBLRScoring(FieldState, EveryLabel):
+class IBLRScoring(VoteScoring, EveryLabel):
     r"""The weights of the regressions.
 
     Memory: 8 bytes per weight, which grows with the square of L. Every label has a weight for every
@@ -219,47 +219,18 @@ class IBLRScoring(FieldState, EveryLabel):
     Y: Csr
 
     @classmethod
-    def fit(
+    def of_votes(
         cls,
-        training: Training,
-        k: int,
-        C: float = 1.0,
-        augment: bool = False,
-        n_jobs: int | None = None,
-    ) -> Self:
-        """Fit the regressions on the training rows' neighbours, leave-one-out."""
-        near = training.graph.prefix(min(k, training.graph.k))
-        warn_if_large(training, augment)
-        return cls._regressed(training, votes(near, training.Y), near, k, C, augment, n_jobs)
-
-    @classmethod
-    def fit_sweep(
-        cls,
-        training: Training,
-        ks: Iterable[int],
-        C: float = 1.0,
-        augment: bool = False,
-        n_jobs: int | None = None,
-    ) -> Iterator[Self]:
-        """Fit for each k of `ks` (ascending), counting votes once."""
-        wanted = list(ks)
-        counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
-        for k, counts in zip(wanted, counts_by_k, strict=True):
-            near = training.graph.prefix(min(k, training.graph.k))
-            yield cls._regressed(training, counts, near, k, C, augment, n_jobs)
-
-    @classmethod
-    def _regressed(
-        cls,
-        training: Training,
         counts: Csr,
-        near: NeighborGraph,
+        training: Training,
         k: int,
-        C: float,
-        augment: bool,
-        n_jobs: int | None,
+        C: float = 1.0,
+        augment: bool = False,
+        n_jobs: int | None = None,
     ) -> Self:
         """Fit the regressions of the labels that have both classes."""
+        warn_if_large(training, augment)
+        near = training.graph.prefix(min(k, training.graph.k))
         X = check_given(training.X, training.n_rows) if augment else None
         features = regressors(counts, near, X)
         weights = np.zeros((features.shape[1], training.n_labels))

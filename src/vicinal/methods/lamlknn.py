@@ -35,8 +35,8 @@ from threadpoolctl import ThreadpoolController
 
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32, row_ids
 from vicinal._core.checks import check_integer, check_real
-from vicinal._core.csr import take_rows
-from vicinal._core.state import FieldState, State, read_array, read_count
+from vicinal._core.csr import short_indices, take_rows
+from vicinal._core.state import State, read_array, read_count
 from vicinal._core.threads import using_threads
 from vicinal._core.validation import check_features
 from vicinal.decision import Threshold
@@ -48,7 +48,7 @@ from vicinal.index import build_index
 from vicinal.index.training_rows import VoteGroups
 from vicinal.methods import _formulas
 from vicinal.methods._formulas import label_values, neighbor_places
-from vicinal.methods.fold import votes_at_each_k
+from vicinal.methods.fold import VoteScoring
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
 from vicinal.methods.mlknn import looked_up, vote_table_breakdowns
 from vicinal.methods.registry import EVERY_K, Method
@@ -74,11 +74,14 @@ def find_centers(X: Features, n_clusters: int, random_state: object = None) -> F
     (duplicate rows; mini-batches), because it would represent nothing.
     """
     n_rows = X.shape[0]
+    if sparse.issparse(X) and X.nnz >= 2**31:
+        expected = "fewer than 2^31 values for k-means (pass centers)"
+        raise InvalidArgumentError("X", expected, f"{X.nnz} values")
     kind = KMeans if n_rows <= MINI_BATCH_ROWS else MiniBatchKMeans
     model = kind(min(n_clusters, n_rows), random_state=random_state)
     # With several threads the order of additions, and so the last bit of a centre, would vary.
     with _libraries().limit(limits=1):
-        model.fit(_short_indices(X))
+        model.fit(short_indices(X))
     centers = np.ascontiguousarray(model.cluster_centers_, dtype=np.float64)
     return centers[np.unique(nearest_center(X, centers))]
 
@@ -89,19 +92,6 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _short_indices(X: Features) -> Features:
-    """Return sparse rows with 32-bit indices in memory that may be written, as k-means requires."""
-    if not isinstance(X, sparse.csr_array):
-        return X
-    if X.nnz >= 2**31:
-        raise InvalidArgumentError(
-            "X", "fewer than 2^31 values for k-means (pass centers)", f"{X.nnz} values"
-        )
-    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    data = np.require(X.data, requirements="W")
-    return sparse.csr_array((data, indices, indptr), shape=X.shape)
-
-
 def nearest_center(X: Features, centers: Float) -> Int32:
     """Return the number of the nearest centre of each row; the lower number wins ties."""
     same_kind = sparse.csr_array(centers) if isinstance(X, sparse.csr_array) else centers
@@ -110,7 +100,7 @@ def nearest_center(X: Features, centers: Float) -> Int32:
 
 
 @dataclass(frozen=True, eq=False)
-class LAMLkNNScoring(FieldState, EveryLabel):
+class LAMLkNNScoring(VoteScoring, EveryLabel):
     """The counts of ML-kNN, for each cluster.
 
     Memory: 24 bytes per cluster, label and possible count. What a label scores without a vote
@@ -126,23 +116,26 @@ class LAMLkNNScoring(FieldState, EveryLabel):
     Y: Csr
 
     @classmethod
-    def fit(cls, training: Training, k: int, smoothing: float, centers: Float) -> Self:
-        """Count the votes of the training rows' neighbours, leave-one-out."""
-        near = training.graph.prefix(min(k, training.graph.k))
-        cluster = _clusters(training, centers)
-        tables = tallies(votes(near, training.Y), training.Y, cluster, len(centers), k)
-        return cls(k, smoothing, centers, *tables, training.Y)
-
-    @classmethod
     def fit_sweep(
         cls, training: Training, ks: Iterable[int], smoothing: float, centers: Float
     ) -> Iterator[Self]:
         """Fit for each k of `ks` (ascending), counting votes and assigning clusters once."""
-        wanted, cluster = list(ks), _clusters(training, centers)
-        counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
-        for k, counts in zip(wanted, counts_by_k, strict=True):
-            tables = tallies(counts, training.Y, cluster, len(centers), k)
-            yield cls(k, smoothing, centers, *tables, training.Y)
+        X = check_given(training.X, training.n_rows, centers.shape[1])
+        return super().fit_sweep(training, ks, smoothing, centers, nearest_center(X, centers))
+
+    @classmethod
+    def of_votes(
+        cls,
+        counts: Csr,
+        training: Training,
+        k: int,
+        smoothing: float,
+        centers: Float,
+        cluster: Int32,
+    ) -> Self:
+        """Tabulate leave-one-out votes by cluster, label, count and truth."""
+        tables = tallies(counts, training.Y, cluster, len(centers), k)
+        return cls(k, smoothing, centers, *tables, training.Y)
 
     def as_fitted(self, Y: Csr, X: Features) -> Self:
         """Return the same for the same rows at other places."""
@@ -218,12 +211,6 @@ def tallies(counts: Csr, Y: Csr, cluster: Int32, n_clusters: int, k: int) -> tup
     ]
     with_label, without_label = (np.stack(side) for side in zip(*tables, strict=True))
     return with_label, without_label
-
-
-def _clusters(training: Training, centers: Float) -> Int32:
-    """Return the cluster of each training row."""
-    X = check_given(training.X, training.n_rows, centers.shape[1])
-    return nearest_center(X, centers)
 
 
 def _check_tables(with_label: Int, without_label: Int, Y: Csr) -> None:

@@ -69,9 +69,9 @@ class LPkNNScoring(KeptLabels):
         wanted = list(ks)
         counted = votes_by_k(graph, self.Y, wanted)
         near = graph.ids[:, : max(wanted, default=0)]
-        picked = majorities(self._classes_of(near), wanted)
+        majority = majorities(self._classes_of(near), wanted)
         queries = np.arange(graph.n_queries)
-        for k, counts, place in zip(wanted, counted, picked, strict=True):
+        for k, counts, place in zip(wanted, counted, majority, strict=True):
             scores = confidence(counts, graph.prefix(k))
             yield replace(scores, label_sets=_rows_or_empty(self.Y, near[queries, place]))
 

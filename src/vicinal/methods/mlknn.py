@@ -23,7 +23,7 @@ M.-L. Zhang, Z.-H. Zhou, "ML-KNN: a lazy learning approach to multi-label learni
 Recognition 40 (2007).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -33,14 +33,14 @@ import numpy as np
 from vicinal._core.arrays import Csr, Features, Float, Int
 from vicinal._core.checks import check_real
 from vicinal._core.csr import with_values
-from vicinal._core.state import FieldState, State, read_array, read_count
+from vicinal._core.state import State, read_array, read_count
 from vicinal.decision import Threshold
 from vicinal.errors import ModelFormatError
 from vicinal.explanation.breakdown import Breakdown, Fact, vote_breakdowns
 from vicinal.graph import NeighborGraph, cardinality_of, votes
 from vicinal.methods import _formulas
 from vicinal.methods._formulas import label_values, neighbor_places, tally
-from vicinal.methods.fold import votes_at_each_k
+from vicinal.methods.fold import VoteScoring
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
 from vicinal.methods.registry import EVERY_K, Method
 from vicinal.methods.training import Scoring, Training, read_indicator, read_weight
@@ -48,7 +48,7 @@ from vicinal.scores import Scores
 
 
 @dataclass(frozen=True, eq=False)
-class MLkNNScoring(FieldState):
+class MLkNNScoring(VoteScoring):
     """The counts of ML-kNN.
 
     Memory: 24 bytes per label and possible count (the two counts and the posterior), besides `Y`.
@@ -61,24 +61,10 @@ class MLkNNScoring(FieldState):
     Y: Csr
 
     @classmethod
-    def fit(cls, training: Training, k: int, smoothing: float) -> Self:
-        """Count the votes of the training rows' neighbours, leave-one-out."""
-        near = training.graph.prefix(min(k, training.graph.k))
-        return cls._counted(votes(near, training.Y), training.Y, k, smoothing)
-
-    @classmethod
-    def fit_sweep(cls, training: Training, ks: Iterable[int], smoothing: float) -> Iterator[Self]:
-        """Fit for each k of `ks` (ascending), counting votes once."""
-        wanted = list(ks)
-        counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
-        for k, counts in zip(wanted, counts_by_k, strict=True):
-            yield cls._counted(counts, training.Y, k, smoothing)
-
-    @classmethod
-    def _counted(cls, counts: Csr, Y: Csr, k: int, smoothing: float) -> Self:
+    def of_votes(cls, counts: Csr, training: Training, k: int, smoothing: float) -> Self:
         """Tabulate leave-one-out votes by label, count and truth."""
-        with_label, without_label = tally(counts, Y, width=1 + min(k, Y.shape[0]))
-        return cls(k, smoothing, with_label, without_label, Y)
+        width = 1 + min(k, training.n_rows)
+        return cls(k, smoothing, *tally(counts, training.Y, width), training.Y)
 
     @property
     def n_rows(self) -> int:

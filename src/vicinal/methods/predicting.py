@@ -1,4 +1,4 @@
-"""Predict labels and scores of new rows, with one version of the model per call."""
+"""Predict labels and scores of new rows, with one fitted state per call."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
@@ -34,10 +34,10 @@ class NeighborQueries(FittedAttributes):
         The result can be passed to other methods as ``graph=``. Training rows are identified by
         their ids (``row_ids_``).
         """
-        version = self._fitted()
+        state = self._fitted()
         queries = self._read_new_X(X)
-        width = version.scoring.k if k is None else check_integer("k", k, low=1)
-        return version.rows.by_id(version.rows.query(queries, width))
+        width = state.scoring.k if k is None else check_integer("k", k, low=1)
+        return state.rows.by_id(state.rows.query(queries, width))
 
     def kneighbors(
         self, X: object = None, n_neighbors: int | None = None, return_distance: bool = True
@@ -68,10 +68,10 @@ class NeighborQueries(FittedAttributes):
 
     def _neighbors_of(self, X: object, n_neighbors: int | None) -> NeighborGraph:
         """Return the graph that :meth:`kneighbors` converts to distances and ids."""
-        version = self._fitted()
-        rows = version.rows.compacted() if X is None else version.rows
+        state = self._fitted()
+        rows = state.rows.compacted() if X is None else state.rows
         most = rows.n_rows - (X is None)
-        k = min(version.scoring.k, most)
+        k = min(state.scoring.k, most)
         if n_neighbors is not None:
             k = check_count(n_neighbors, most)
         found = rows.query_self(k) if X is None else rows.query(self._read_new_X(X), k)
@@ -170,14 +170,14 @@ class Predictions(NeighborQueries):
             Neighbours of `X` among the training rows, from :meth:`neighbor_graph`; replaces the
             search.
         """
-        version = self._fitted()
-        decided = self._decided(version, X, graph)
-        return labels_as(decided, version.label_kind, version.label_dtype)
+        state = self._fitted()
+        decided = self._decided(state, X, graph)
+        return labels_as(decided, state.label_kind, state.label_dtype)
 
-    def _decided(self, version: FittedState, X: object, graph: NeighborGraph | None) -> Csr:
-        """Return the label indicator (int32) that one version predicts."""
-        scored = self._score_blocks(version, X, graph)
-        return stacked([version.decision.decide(scores) for scores in scored])
+    def _decided(self, state: FittedState, X: object, graph: NeighborGraph | None) -> Csr:
+        """Return the label indicator (int32) that one fitted state predicts."""
+        scored = self._score_blocks(state, X, graph)
+        return stacked([state.decision.decide(scores) for scores in scored])
 
     def predict_blocks(self, X_blocks: Iterable[object]) -> Iterator[NDArray[Any] | Csr]:
         """Yield the predicted label indicator of each block of rows.
@@ -190,10 +190,10 @@ class Predictions(NeighborQueries):
         X_blocks : iterable of array-like, sparse matrix or data frame
             Each as for :meth:`predict`.
         """
-        version = self._fitted()
+        state = self._fitted()
         for X in X_blocks:
-            decided = self._decided(version, X, None)
-            yield labels_as(decided, version.label_kind, version.label_dtype)
+            decided = self._decided(state, X, None)
+            yield labels_as(decided, state.label_kind, state.label_dtype)
 
     def decide(self, scores: Scores) -> Csr:
         """Return the label indicator (int32) that the fitted rule predicts from scores."""
@@ -201,10 +201,10 @@ class Predictions(NeighborQueries):
 
     def predict_names(self, X: object, *, graph: NeighborGraph | None = None) -> list[list[str]]:
         """Return the names of the labels predicted for each row."""
-        version = self._fitted()
-        decided = self._decided(version, X, graph)
+        state = self._fitted()
+        decided = self._decided(state, X, graph)
         return [
-            [version.label_names[label] for label in labels]
+            [state.label_names[label] for label in labels]
             for labels in np.split(decided.indices, decided.indptr[1:-1])
         ]
 
@@ -215,8 +215,8 @@ class Predictions(NeighborQueries):
         method scores a label without votes 0. If it is dense and too large for memory, an error
         points to :meth:`rank`.
         """
-        version = self._fitted()
-        return probabilities_as(self._scores(version, X, graph), version.label_kind)
+        state = self._fitted()
+        return probabilities_as(self._scores(state, X, graph), state.label_kind)
 
     def decision_function(self, X: object, *, graph: NeighborGraph | None = None) -> Float:
         """Return every score minus the threshold: positive for the labels that pass it.
@@ -226,11 +226,11 @@ class Predictions(NeighborQueries):
         threshold; the result is then the scores themselves. With ``never_empty``, a row may be
         given a label that does not pass the threshold.
         """
-        version = self._fitted()
-        scores = self._scores(version, X, graph).toarray()
-        cut: Any = getattr(version.decision, "cut", None)
+        state = self._fitted()
+        scores = self._scores(state, X, graph).toarray()
+        cut: Any = getattr(state.decision, "cut", None)
         above = scores if cut is None else scores - cut
-        return above.ravel() if version.label_kind == "flat" else above
+        return above.ravel() if state.label_kind == "flat" else above
 
     def scores(self, X: object, *, graph: NeighborGraph | None = None) -> Scores:
         """Return the scores of every row and label.
@@ -240,11 +240,11 @@ class Predictions(NeighborQueries):
         """
         return self._scores(self._fitted(), X, graph)
 
-    def _scores(self, version: FittedState, X: object, graph: NeighborGraph | None) -> Scores:
-        """Return the scores of every row and label that one version computes."""
-        if isinstance(version.scoring, EveryLabel):
-            check_cells(self._read_new_X(X).shape[0], len(version.label_names))
-        return Scores.stack(list(self._score_blocks(version, X, graph)))
+    def _scores(self, state: FittedState, X: object, graph: NeighborGraph | None) -> Scores:
+        """Return the scores of every row and label that one fitted state computes."""
+        if isinstance(state.scoring, EveryLabel):
+            check_cells(self._read_new_X(X).shape[0], len(state.label_names))
+        return Scores.stack(list(self._score_blocks(state, X, graph)))
 
     def rank(
         self, X: object, top: int = 5, *, graph: NeighborGraph | None = None
@@ -258,18 +258,18 @@ class Predictions(NeighborQueries):
         ids : ndarray of int32, shape (n, min(top, L))
         scores : ndarray of float64, of the same shape
         """
-        version = self._fitted()
+        state = self._fitted()
         top = check_integer("top", top, low=1)
-        n_jobs = version.rows.n_jobs
-        blocks = [scores.top(top, n_jobs) for scores in self._score_blocks(version, X, graph)]
+        n_jobs = state.rows.n_jobs
+        blocks = [scores.top(top, n_jobs) for scores in self._score_blocks(state, X, graph)]
         return np.concatenate([ids for ids, _ in blocks]), np.concatenate([s for _, s in blocks])
 
     def _score_blocks(
-        self, version: FittedState, X: object, graph: NeighborGraph | None
+        self, state: FittedState, X: object, graph: NeighborGraph | None
     ) -> Iterator[Scores]:
-        """Score the rows of `X` with one version, in blocks."""
+        """Score the rows of `X` with one fitted state, in blocks."""
         queries = self._read_new_X(X)
-        known, scoring = version.rows, version.scoring
+        known, scoring = state.rows, state.scoring
         n_rows, k = queries.shape[0], scoring.k
         if graph is not None:
             check_graph(graph, n_rows, known.n_ids, min(k, known.n_rows))

@@ -16,8 +16,6 @@ from vicinal.decision import Decision
 from vicinal.errors import InvalidArgumentError, did_you_mean
 from vicinal.persistence import register
 
-NEIGHBORS = ("n_neighbors", "n_neighbors_instance")
-"""Names of the parameter k."""
 EVERY_K = tuple(range(1, 31))
 """The values of k in the ML-kNN and BRkNN papers."""
 ODD_K = tuple(range(1, 30, 2))
@@ -99,11 +97,6 @@ def saved_name(kind: type[Any]) -> str:
     return full_name(kind)
 
 
-def _is_baseline(kind: type[Any]) -> bool:
-    """Tell whether a class is not one of the neighbour methods, which lists name first."""
-    return not kind.__module__.startswith("vicinal.methods.")
-
-
 def full_name(kind: type[Any]) -> str:
     """Return ``module:Class``."""
     return f"{kind.__module__}:{kind.__qualname__}"
@@ -115,7 +108,9 @@ def find_method(name: str, argument: str = "methods") -> type[Any]:
         return _REGISTERED[name]
     module, colon, attribute = str(name).partition(":")
     if not colon:
-        own = sorted(_REGISTERED, key=lambda each: (_is_baseline(_REGISTERED[each]), each))
+        # Neighbour methods come before baselines.
+        ours = {each: ".methods." in kind.__module__ for each, kind in _REGISTERED.items()}
+        own = sorted(ours, key=lambda each: (not ours[each], each))
         expected = f"a method ({', '.join(own)}) or module:Class"
         raise InvalidArgumentError(argument, expected, repr(name), did_you_mean(name, own))
     try:

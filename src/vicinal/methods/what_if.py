@@ -8,9 +8,10 @@ model itself does not change.
           x \cdot y = \sum_f x_f \, y_f
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from scipy import sparse
@@ -30,32 +31,27 @@ if TYPE_CHECKING:
     from vicinal.methods.base import NeighborEstimator
 
 
-class RowSource(Protocol):
+class RowSource(ABC):
     """Rows that can be shown, and built again without some of their features."""
 
     def text(self, row: int) -> str | None:
         """Return the text of a row, or None if rows are numbers."""
+        return None
 
     def word_places(self, text: str) -> list[WordPlace]:
         """Return the positions of those words of a text that are features."""
+        return []
 
+    @abstractmethod
     def without(self, row: int, groups: Sequence[Collection[int]]) -> Features:
         """Return one copy of the row per group of columns, without these features."""
 
 
 @dataclass(frozen=True, eq=False)
-class PlainRows:
+class PlainRows(RowSource):
     """Rows of numbers. A feature is removed by setting it to 0."""
 
     X: Features
-
-    def text(self, row: int) -> str | None:
-        """Return None: rows are numbers."""
-        return None
-
-    def word_places(self, text: str) -> list[WordPlace]:
-        """Return an empty list: rows are numbers."""
-        return []
 
     def without(self, row: int, groups: Sequence[Collection[int]]) -> Features:
         """Return one copy of the row per group of columns, without these features."""
@@ -70,7 +66,7 @@ class PlainRows:
 
 
 @dataclass(frozen=True, eq=False)
-class TextRows:
+class TextRows(RowSource):
     """Rows made from texts. A feature is removed by deleting its words before preprocessing.
 
     `prepare` turns versions of a row's text into rows; it takes the row's number first.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,38 +22,6 @@ class Size(NamedTuple):
     n_labels: int
 
 
-class Counted(Protocol):
-    """Counts of some rows."""
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-
-
-Counts = TypeVar("Counts", bound=Counted)
-
-
-@dataclass(frozen=True)
-class SummedMetric(Generic[Counts]):
-    """A metric as sums over rows, which add up over blocks, and what follows from the sums."""
-
-    sums: Callable[..., Sums]
-    value: Callable[[Sums, Size], float]
-
-    def __call__(self, counts: Counts, *arguments: Any) -> float:
-        """Compute the metric of all rows at once."""
-        return self.value(self.sums(counts, *arguments), Size(counts.n_rows, counts.n_labels))
-
-
-def total(values: NDArray[Any]) -> float:
-    """Return the sum of numbers of rows as a float; sums of whole numbers are exact."""
-    return float(np.sum(values, dtype=np.float64))
-
-
 def mean(sums: Sums, size: Size) -> float:
     """Return the mean over rows."""
     return sums[0] / size.n_rows
@@ -62,6 +30,36 @@ def mean(sums: Sums, size: Size) -> float:
 def mean_per_label(sums: Sums, size: Size) -> float:
     """Return the mean over rows divided by the number of labels."""
     return sums[0] / size.n_rows / size.n_labels
+
+
+def share(sums: Sums, _: Size) -> float:
+    """Return the first sum over the second, 0 if that is 0."""
+    return sums[0] / sums[1] if sums[1] else 0.0
+
+
+Values: TypeAlias = NDArray[Any] | float
+"""Numbers of rows, or of their true labels, whose sum a metric needs."""
+
+
+@dataclass(frozen=True)
+class SummedMetric:
+    """A metric as sums over rows, which add up over blocks, and what follows from the sums.
+
+    `values` returns the numbers to sum, given counts of rows, conventions and further arguments.
+    """
+
+    values: Callable[..., Values | tuple[Values, ...]]
+    value: Callable[[Sums, Size], float] = mean
+
+    def sums(self, *given: Any) -> Sums:
+        """Return the sums of some rows; those of whole numbers are exact."""
+        found = self.values(*given)
+        each = found if isinstance(found, tuple) else (found,)
+        return tuple(float(np.sum(values, dtype=np.float64)) for values in each)
+
+    def __call__(self, counts: Any, *arguments: Any) -> float:
+        """Compute the metric of all rows at once."""
+        return self.value(self.sums(counts, *arguments), Size(counts.n_rows, counts.n_labels))
 
 
 def check_truth(Y_true: object) -> Csr:

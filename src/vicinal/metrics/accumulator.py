@@ -3,20 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Self
 
-from vicinal._core.arrays import Float
 from vicinal._core.checks import check_integer, check_sequence
 from vicinal._core.labels import as_column
 from vicinal.errors import InvalidArgumentError
 from vicinal.metrics._sums import Size, Sums, check_labels, check_ranking, check_truth
 from vicinal.metrics.at_k import inverse_propensities
-from vicinal.metrics.auc import AREAS, MOST_SCORES, ScoreTally, mean_area
-from vicinal.metrics.catalogue import (
-    DEPTHS,
-    VICINAL,
-    Conventions,
-    MetricInfo,
-    check_conventions,
-)
+from vicinal.metrics.auc import AREAS, MOST_SCORES, ScoreTally
+from vicinal.metrics.catalogue import DEPTHS, Conventions, MetricInfo, check_conventions
 from vicinal.metrics.evaluate import Evidence, align_labels, chosen_metrics, summed_metric
 from vicinal.metrics.label_based import LABEL_BASED, LabelCounts
 
@@ -110,11 +103,15 @@ class MetricAccumulator:
         if state is not None and truth.shape[1] != state.n_labels:
             expected = f"{state.n_labels} labels, as the rows before"
             raise InvalidArgumentError("Y_true", expected, int(truth.shape[1]))
+        counts, n_rows = self._counts
+        weights = None if state is None else state.weights
+        if state is None and counts is not None:
+            weights = inverse_propensities(counts, n_rows, int(truth.shape[1]))
         evidence = Evidence(
             truth,
             None if labels is None else check_labels(labels, truth),
             None if scores is None else check_ranking(scores, truth),
-            self._weights(int(truth.shape[1])) if state is None else state.weights,
+            weights,
             self._rules,
             self._n_jobs,
         )
@@ -130,22 +127,6 @@ class MetricAccumulator:
         if self._state is None:
             raise InvalidArgumentError("Y_true", "at least one row (call add first)", "none")
         return self._state.result(self._rules)
-
-    def _weights(self, n_labels: int) -> Float | None:
-        """Return the inverse propensities, where label counts were given."""
-        counts, n_rows = self._counts
-        return None if counts is None else inverse_propensities(counts, n_rows, n_labels)
-
-
-def area_of(tally: ScoreTally, name: str, rules: Conventions) -> float:
-    """Return an area under a curve from counts of cells."""
-    if name == "macro-auc":
-        return tally.macro_area(rules)
-    if name == "micro-auc":
-        return tally.micro_area()
-    if name == "macro-auc-pr":
-        return mean_area(tally.label_pr_areas(), VICINAL)
-    return tally.micro_pr_area()
 
 
 class _Running:
@@ -192,6 +173,6 @@ class _Running:
         if info.name in LABEL_BASED and self._labels is not None:
             return LABEL_BASED[info.name](self._labels, rules)
         if info.name in AREAS and self.tally is not None:
-            return area_of(self.tally, info.name, rules)
+            return AREAS[info.name](self.tally, rules)
         size = Size(self.n_rows, self.n_labels)
         return summed_metric(info).value(self._sums[info.name], size)

@@ -18,7 +18,7 @@ from vicinal._core.arrays import Float, Int
 from vicinal._core.checks import check_integer, check_real
 from vicinal._core.labels import check_indicator
 from vicinal.errors import InvalidArgumentError
-from vicinal.metrics._sums import Size, SummedMetric, Sums, mean, ratio, total
+from vicinal.metrics._sums import SummedMetric, Values, ratio, share
 from vicinal.metrics.catalogue import Conventions
 from vicinal.metrics.ranking import TrueRanks, check_ranks
 
@@ -114,7 +114,7 @@ def precision_at_k(
     0.5
     """
     ranks = check_ranks(Y_true, scores, conventions)
-    return AT_K["precision"](*ranks, check_integer("k", k, low=1))
+    return AT_K["precision@k"](*ranks, check_integer("k", k, low=1))
 
 
 def recall_at_k(
@@ -130,7 +130,7 @@ def recall_at_k(
     0.5
     """
     ranks = check_ranks(Y_true, scores, conventions)
-    return AT_K["recall"](*ranks, check_integer("k", k, low=1))
+    return AT_K["recall@k"](*ranks, check_integer("k", k, low=1))
 
 
 def f1_at_k(
@@ -148,7 +148,7 @@ def f1_at_k(
     0.5
     """
     ranks = check_ranks(Y_true, scores, conventions)
-    return AT_K["f1"](*ranks, check_integer("k", k, low=1))
+    return AT_K["f1@k"](*ranks, check_integer("k", k, low=1))
 
 
 def ndcg_at_k(
@@ -167,7 +167,7 @@ def ndcg_at_k(
     0.5
     """
     ranks = check_ranks(Y_true, scores, conventions)
-    return AT_K["ndcg"](*ranks, check_integer("k", k, low=1))
+    return AT_K["ndcg@k"](*ranks, check_integer("k", k, low=1))
 
 
 def psp_at_k(
@@ -190,7 +190,7 @@ def psp_at_k(
     """
     ranks, rules = check_ranks(Y_true, scores, conventions)
     weights = inverse_propensities(train_label_counts, n_train_rows, ranks.n_labels)
-    return PROPENSITY_AT_K["psp"](ranks, rules, check_integer("k", k, low=1), weights)
+    return AT_K["psp@k"](ranks, rules, check_integer("k", k, low=1), weights)
 
 
 def psndcg_at_k(
@@ -213,7 +213,7 @@ def psndcg_at_k(
     """
     ranks, rules = check_ranks(Y_true, scores, conventions)
     weights = inverse_propensities(train_label_counts, n_train_rows, ranks.n_labels)
-    return PROPENSITY_AT_K["psndcg"](ranks, rules, check_integer("k", k, low=1), weights)
+    return AT_K["psndcg@k"](ranks, rules, check_integer("k", k, low=1), weights)
 
 
 def inverse_propensities(
@@ -240,27 +240,14 @@ def _attainable(sizes: Int, k: int) -> Float:
     return sums[np.minimum(sizes, most)]
 
 
-def _hits(ranks: TrueRanks, rules: Conventions, k: int) -> Sums:
-    """Return the true labels among the first k, and the number of places."""
-    return total(ranks.under(rules.ties) <= k), float(k * ranks.n_rows)
-
-
-def _row_hits(ranks: TrueRanks, rules: Conventions, k: int) -> Float:
+def _hits(ranks: TrueRanks, rules: Conventions, k: int) -> Float:
     """Return how many true labels of each row are among the first k."""
-    return ranks.row_sums((ranks.under(rules.ties) <= k).astype(np.float64))
+    return ranks.row_sums(ranks.under(rules.ties) <= k)
 
 
-def _found_shares(ranks: TrueRanks, rules: Conventions, k: int) -> Sums:
-    return (total(ratio(_row_hits(ranks, rules, k), ranks.sizes, 0.0)),)
-
-
-def _f1_values(ranks: TrueRanks, rules: Conventions, k: int) -> Sums:
-    return (total(2.0 * _row_hits(ranks, rules, k) / (k + ranks.sizes)),)
-
-
-def _relative_gains(ranks: TrueRanks, rules: Conventions, k: int) -> Sums:
+def _relative_gains(ranks: TrueRanks, rules: Conventions, k: int) -> Float:
     gains = ranks.row_sums(_discount(ranks.under(rules.ties), k))
-    return (total(ratio(gains, _attainable(ranks.sizes, k), 0.0)),)
+    return ratio(gains, _attainable(ranks.sizes, k), 0.0)
 
 
 def _best_ranks(ranks: TrueRanks, weights: Float) -> Int:
@@ -271,38 +258,37 @@ def _best_ranks(ranks: TrueRanks, weights: Float) -> Int:
     return best
 
 
-def _weighted_hits(ranks: TrueRanks, rules: Conventions, k: int, weights: Float) -> Sums:
+def _weighted_hits(
+    ranks: TrueRanks, rules: Conventions, k: int, weights: Float
+) -> tuple[Values, Values]:
     gain = weights[ranks.truth.indices]
-    places = ranks.under(rules.ties), _best_ranks(ranks, weights)
-    reached, best = (total(gain[each <= k]) for each in places)
-    return reached, best
+    return gain[ranks.under(rules.ties) <= k], gain[_best_ranks(ranks, weights) <= k]
 
 
-def _weighted_gains(ranks: TrueRanks, rules: Conventions, k: int, weights: Float) -> Sums:
+def _weighted_gains(
+    ranks: TrueRanks, rules: Conventions, k: int, weights: Float
+) -> tuple[Values, Values]:
     gain, whole = weights[ranks.truth.indices], _attainable(ranks.sizes, k)
     reached, best = (
-        total(ratio(ranks.row_sums(gain * _discount(each, k)), whole, 0.0))
+        ratio(ranks.row_sums(gain * _discount(each, k)), whole, 0.0)
         for each in (ranks.under(rules.ties), _best_ranks(ranks, weights))
     )
     return reached, best
 
 
-def _share(sums: Sums, _: Size) -> float:
-    """Return the part that was reached, 0 where nothing could be."""
-    return sums[0] / sums[1] if sums[1] else 0.0
-
-
-AT_K: Mapping[str, SummedMetric[TrueRanks]] = MappingProxyType(
+AT_K: Mapping[str, SummedMetric] = MappingProxyType(
     {
-        "precision": SummedMetric(_hits, _share),
-        "recall": SummedMetric(_found_shares, mean),
-        "f1": SummedMetric(_f1_values, mean),
-        "ndcg": SummedMetric(_relative_gains, mean),
-    }
-)
-PROPENSITY_AT_K: Mapping[str, SummedMetric[TrueRanks]] = MappingProxyType(
-    {
-        "psp": SummedMetric(_weighted_hits, _share),
-        "psndcg": SummedMetric(_weighted_gains, _share),
+        "precision@k": SummedMetric(
+            lambda ranks, rules, k: (ranks.under(rules.ties) <= k, k * ranks.n_rows), share
+        ),
+        "recall@k": SummedMetric(
+            lambda ranks, *given: ratio(_hits(ranks, *given), ranks.sizes, 0.0)
+        ),
+        "f1@k": SummedMetric(
+            lambda ranks, rules, k: 2.0 * _hits(ranks, rules, k) / (k + ranks.sizes)
+        ),
+        "ndcg@k": SummedMetric(_relative_gains),
+        "psp@k": SummedMetric(_weighted_hits, share),
+        "psndcg@k": SummedMetric(_weighted_gains, share),
     }
 )

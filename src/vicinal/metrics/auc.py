@@ -75,17 +75,9 @@ class ScoreTally:
         pairs = carriers.astype(np.float64) * (self._n_rows - carriers)
         return ratio(twice, 2.0 * pairs, np.nan)
 
-    def macro_area(self, rules: Conventions) -> float:
-        """Return the mean area of the labels that have both classes."""
-        return mean_area(self.label_areas(), rules)
-
     def micro_area(self) -> float:
         """Return the area over all cells together; NaN where one of the classes is missing."""
-        _, values, n_true, n_all = self._all_merged()
-        order = np.argsort(values, kind="stable")
-        distinct, group = np.unique(values[order], return_inverse=True)
-        true = _sum_by(group, n_true[order], len(distinct))
-        false = _sum_by(group, (n_all - n_true)[order], len(distinct))
+        _, true, false = self.pooled_counts()
         n_positive, n_negative = int(true.sum()), int(false.sum())
         if n_positive == 0 or n_negative == 0:
             return float("nan")
@@ -228,7 +220,7 @@ def macro_auc(
     """
     truth = check_truth(Y_true)
     ranking = check_ranking(scores, truth)
-    return macro_area(truth, ranking, check_conventions(conventions))
+    return _macro_area(truth, ranking, check_conventions(conventions))
 
 
 def micro_auc(Y_true: object, scores: object) -> float:
@@ -242,7 +234,7 @@ def micro_auc(Y_true: object, scores: object) -> float:
     0.625
     """
     truth = check_truth(Y_true)
-    return micro_area(truth, check_ranking(scores, truth))
+    return _micro_area(truth, check_ranking(scores, truth), VICINAL)
 
 
 def macro_auc_pr(Y_true: object, scores: object) -> float:
@@ -259,7 +251,7 @@ def macro_auc_pr(Y_true: object, scores: object) -> float:
     0.5
     """
     truth = check_truth(Y_true)
-    return macro_pr_area(truth, check_ranking(scores, truth))
+    return mean_area(tallied(truth, check_ranking(scores, truth)).label_pr_areas(), VICINAL)
 
 
 def micro_auc_pr(Y_true: object, scores: object) -> float:
@@ -271,7 +263,7 @@ def micro_auc_pr(Y_true: object, scores: object) -> float:
     0.8333333333333333
     """
     truth = check_truth(Y_true)
-    return micro_pr_area(truth, check_ranking(scores, truth))
+    return tallied(truth, check_ranking(scores, truth)).micro_pr_area()
 
 
 def tallied(truth: Csr, scores: Scores) -> ScoreTally:
@@ -281,29 +273,11 @@ def tallied(truth: Csr, scores: Scores) -> ScoreTally:
     return tally
 
 
-def macro_pr_area(
-    truth: Csr, scores: Scores, _: Conventions | None = None, n_jobs: int | None = None
-) -> float:
-    """Compute macro AUC-PR from validated input."""
-    return mean_area(tallied(truth, scores).label_pr_areas(), VICINAL)
-
-
-def micro_pr_area(
-    truth: Csr, scores: Scores, _: Conventions | None = None, n_jobs: int | None = None
-) -> float:
-    """Compute micro AUC-PR from validated input."""
-    return tallied(truth, scores).micro_pr_area()
-
-
-def macro_area(truth: Csr, scores: Scores, rules: Conventions, n_jobs: int | None = None) -> float:
-    """Compute macro AUC from validated input."""
+def _macro_area(truth: Csr, scores: Scores, rules: Conventions, n_jobs: int | None = None) -> float:
     return mean_area(_label_areas(truth, scores, n_jobs), rules)
 
 
-def micro_area(
-    truth: Csr, scores: Scores, _: Conventions | None = None, n_jobs: int | None = None
-) -> float:
-    """Compute micro AUC from validated input."""
+def _micro_area(truth: Csr, scores: Scores, _: Conventions, n_jobs: int | None = None) -> float:
     n_rows, n_labels = truth.shape
     n_false = n_rows * n_labels - truth.nnz
     if truth.nnz == 0 or n_false == 0:
@@ -333,11 +307,22 @@ def _carriers(truth: Csr) -> Int:
     return np.bincount(truth.indices, minlength=truth.shape[1]).astype(np.int64)
 
 
-AREAS: Mapping[str, Callable[[Csr, Scores, Conventions, int | None], float]] = MappingProxyType(
+AREAS: Mapping[str, Callable[[ScoreTally, Conventions], float]] = MappingProxyType(
     {
-        "macro-auc": macro_area,
-        "micro-auc": micro_area,
-        "macro-auc-pr": macro_pr_area,
-        "micro-auc-pr": micro_pr_area,
+        "macro-auc": lambda tally, rules: mean_area(tally.label_areas(), rules),
+        "micro-auc": lambda tally, _: tally.micro_area(),
+        "macro-auc-pr": lambda tally, _: mean_area(tally.label_pr_areas(), VICINAL),
+        "micro-auc-pr": lambda tally, _: tally.micro_pr_area(),
     }
 )
+"""The areas, given counts of cells at each score."""
+
+
+def area(
+    name: str, truth: Csr, scores: Scores, rules: Conventions, n_jobs: int | None = None
+) -> float:
+    """Return an area under a curve; those of ROC curves are compiled and need no counts."""
+    compiled = {"macro-auc": _macro_area, "micro-auc": _micro_area}.get(name)
+    if compiled is not None:
+        return compiled(truth, scores, rules, n_jobs)
+    return AREAS[name](tallied(truth, scores), rules)

@@ -52,6 +52,11 @@ class MetricInfo:
     function: Callable[..., Any] | None = None
     per_row: bool = False
 
+    @property
+    def family(self) -> str:
+        """The name in :data:`METRICS`: ``"precision@k"`` for every k."""
+        return self.name if self.k is None else self.name.partition("@")[0] + "@k"
+
 
 def _group(group: str, needs: Needs, **better_by_name: Better) -> tuple[MetricInfo, ...]:
     """List the metrics of one group; underscores stand for hyphens."""
@@ -230,9 +235,17 @@ def metric_info(name: object) -> MetricInfo:
     raise InvalidArgumentError("metrics", f"the name of a metric{_hint(name)}", repr(name))
 
 
+def better_side(name: object, argument: str = "metric") -> Literal["low", "high"]:
+    """Return which values of a metric are better, or raise if neither are."""
+    side = metric_info(name).better
+    if side == "none":
+        raise InvalidArgumentError(argument, "a metric that can be optimised", repr(name))
+    return side
+
+
 def is_declared(name: str) -> bool:
     """Tell whether there is a metric of this name; an own one needs its module to be imported."""
-    return name in _OWN or (name.partition("@")[0] + "@k" if "@" in name else name) in METRICS
+    return name in _OWN or re.sub("@.*", "@k", name) in METRICS
 
 
 def in_table_order(infos: Iterable[MetricInfo]) -> list[MetricInfo]:
@@ -240,8 +253,7 @@ def in_table_order(infos: Iterable[MetricInfo]) -> list[MetricInfo]:
     families = {name: at for at, name in enumerate(METRICS)}
 
     def place(info: MetricInfo) -> tuple[int, int, str]:
-        family = info.name if info.k is None else info.name.partition("@")[0] + "@k"
-        return families.get(family, len(families)), info.k or 0, info.name
+        return families.get(info.family, len(families)), info.k or 0, info.name
 
     return sorted(infos, key=place)
 

@@ -27,10 +27,9 @@ from vicinal.metrics._sums import (
     check_labels,
     check_ranking,
     check_truth,
-    mean,
 )
-from vicinal.metrics.at_k import AT_K, PROPENSITY_AT_K, inverse_propensities
-from vicinal.metrics.auc import AREAS
+from vicinal.metrics.at_k import AT_K, inverse_propensities
+from vicinal.metrics.auc import AREAS, area
 from vicinal.metrics.catalogue import (
     DEPTHS,
     Conventions,
@@ -43,7 +42,7 @@ from vicinal.metrics.example_based import EXAMPLE_BASED, RowCounts, count_rows
 from vicinal.metrics.label_based import LABEL_BASED, LabelCounts, count_labels
 from vicinal.metrics.probability import PROBABILITY, CellCounts
 from vicinal.metrics.ranking import RANKING, TrueRanks, rank_truth
-from vicinal.scores import Scores, check_scores
+from vicinal.scores import LOWEST, Scores, check_scores
 
 Given = TypeVar("Given")
 
@@ -75,7 +74,7 @@ class Evidence:
             return LABEL_BASED[info.name](self.label_counts, self.rules)
         if info.name in AREAS:
             scores = _given(self.scores, "scores")
-            return AREAS[info.name](self.truth, scores, self.rules, self.n_jobs)
+            return area(info.name, self.truth, scores, self.rules, self.n_jobs)
         if info.function is not None and not info.per_row:
             return own_value(info, self._given_to(info))
         return summed_metric(info).value(self.sums(info), Size(*self.truth.shape))
@@ -84,17 +83,15 @@ class Evidence:
         """Return the sums over rows that a metric follows from."""
         metric = summed_metric(info)
         if info.function is not None:
-            return (float(np.sum(own_rows(info, self._given_to(info)))),)
+            return metric.sums(info, self._given_to(info))
         if info.name in PROBABILITY:
             return metric.sums(self._cells, self.rules)
         if info.name in EXAMPLE_BASED:
             return metric.sums(self._row_counts, self.rules)
-        if info.k is None:
-            return metric.sums(self._ranks, self.rules)
-        if not info.needs_counts:
-            return metric.sums(self._ranks, self.rules, info.k)
-        weights = _given(self.inverse_propensity, "train_label_counts")
-        return metric.sums(self._ranks, self.rules, info.k, weights)
+        further: list[Any] = [] if info.k is None else [info.k]
+        if info.needs_counts:
+            further.append(_given(self.inverse_propensity, "train_label_counts"))
+        return metric.sums(self._ranks, self.rules, *further)
 
     def _given_to(self, info: MetricInfo) -> tuple[Csr, Any]:
         """Return what a metric from outside the library gets: truth, and labels or scores."""
@@ -118,24 +115,20 @@ class Evidence:
     @cached_property
     def _ranks(self) -> TrueRanks:
         scores = _given(self.scores, "scores")
-        return rank_truth(self.truth, scores, self.rules.tie_tolerance, self.n_jobs)
+        return rank_truth(self.truth, scores, self.rules, self.n_jobs)
 
 
-def summed_metric(info: MetricInfo) -> SummedMetric[Any]:
+SUMMED = {**EXAMPLE_BASED, **RANKING, **PROBABILITY, **AT_K}
+
+
+def summed_metric(info: MetricInfo) -> SummedMetric:
     """Return a metric that follows from sums over rows: all but label-based ones and areas."""
-    if info.function is not None:
-        if not info.per_row:
-            expected = "metrics that can be computed by blocks (per_row=True)"
-            raise InvalidArgumentError("metrics", expected, repr(info.name))
-        return SummedMetric(lambda *_: (), mean)
-    if info.name in EXAMPLE_BASED:
-        return EXAMPLE_BASED[info.name]
-    if info.name in PROBABILITY:
-        return PROBABILITY[info.name]
-    if info.k is None:
-        return RANKING[info.name]
-    family = info.name.partition("@")[0]
-    return PROPENSITY_AT_K[family] if info.needs_counts else AT_K[family]
+    if info.function is None:
+        return SUMMED[info.family]
+    if not info.per_row:
+        expected = "metrics that can be computed by blocks (per_row=True)"
+        raise InvalidArgumentError("metrics", expected, repr(info.name))
+    return SummedMetric(own_rows)
 
 
 def own_value(info: MetricInfo, given: tuple[Csr, Any]) -> float:
@@ -261,10 +254,6 @@ def _columns(
     return tuple(sorted({str(label) for row in rows for label in row}))
 
 
-LOWEST = -float(np.finfo(np.float64).max)
-"""The score of labels that a model does not know: below every other, in every block of rows."""
-
-
 def widen(scores: Scores, n_more: int) -> Scores:
     """Return the scores with further labels, which rank below all others."""
     if not n_more:
@@ -361,25 +350,11 @@ def chosen_metrics(
     evidence: Evidence, k: int | Iterable[int], metrics: str | Iterable[str] | None
 ) -> list[MetricInfo]:
     """List the metrics that were asked for, or all that the input allows."""
-    return _allowed(evidence, k) if metrics is None else _named(evidence, metrics)
-
-
-def _allowed(evidence: Evidence, k: int | Iterable[int]) -> list[MetricInfo]:
-    """List the metrics that the input allows, with metrics at k listed once per k."""
-    if evidence.labels is None and evidence.scores is None:
-        raise InvalidArgumentError("labels, scores", "at least one of the two", "neither")
-    infos = map(metric_info, every_metric(_depths(k)))
-    return [info for info in infos if evidence.lacks(info) is None]
-
-
-def _depths(k: int | Iterable[int]) -> list[int]:
-    """Return the distinct values of k."""
-    depths = list(k) if isinstance(k, Iterable) else [k]
-    return list(dict.fromkeys(check_integer("k", depth, low=1) for depth in depths))
-
-
-def _named(evidence: Evidence, metrics: str | Iterable[str]) -> list[MetricInfo]:
-    """Look up the requested metrics and check that the input allows them."""
+    if metrics is None:
+        if evidence.labels is None and evidence.scores is None:
+            raise InvalidArgumentError("labels, scores", "at least one of the two", "neither")
+        every = map(metric_info, every_metric(_depths(k)))
+        return [info for info in every if evidence.lacks(info) is None]
     names = [metrics] if isinstance(metrics, str) else check_sequence("metrics", metrics)
     chosen = [metric_info(name) for name in names]
     for info in chosen:
@@ -387,3 +362,9 @@ def _named(evidence: Evidence, metrics: str | Iterable[str]) -> list[MetricInfo]
         if lacking is not None:
             raise InvalidArgumentError(lacking, f"a value, which {info.name} needs", None)
     return chosen
+
+
+def _depths(k: int | Iterable[int]) -> list[int]:
+    """Return the distinct values of k."""
+    depths = list(k) if isinstance(k, Iterable) else [k]
+    return list(dict.fromkeys(check_integer("k", depth, low=1) for depth in depths))

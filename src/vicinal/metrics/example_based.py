@@ -20,7 +20,6 @@ from vicinal.metrics._sums import (
     mean_per_label,
     ratio,
     row_sizes,
-    total,
 )
 from vicinal.metrics.catalogue import Conventions, check_conventions
 
@@ -202,32 +201,16 @@ def _without_denominator(rows: RowCounts, rules: Conventions) -> Float:
     return np.where(rows.union == 0, rules.both_empty_f1, 0.0)
 
 
-def _wrong_cells(rows: RowCounts, _: Conventions | None = None) -> Sums:
-    return (total(rows.union - rows.common),)
+def _jaccard(rows: RowCounts, rules: Conventions) -> Float:
+    return ratio(rows.common, rows.union, rules.both_empty_jaccard)
 
 
-def _equal_sets(rows: RowCounts, _: Conventions | None = None) -> Sums:
-    return (total(rows.union == rows.common),)
+def _precision(rows: RowCounts, rules: Conventions) -> Float:
+    return ratio(rows.common, rows.predicted, _without_denominator(rows, rules))
 
 
-def _jaccard(rows: RowCounts, rules: Conventions) -> Sums:
-    return (total(ratio(rows.common, rows.union, rules.both_empty_jaccard)),)
-
-
-def _precision(rows: RowCounts, rules: Conventions) -> Sums:
-    return (total(ratio(rows.common, rows.predicted, _without_denominator(rows, rules))),)
-
-
-def _recall(rows: RowCounts, rules: Conventions) -> Sums:
-    return (total(ratio(rows.common, rows.true, _without_denominator(rows, rules))),)
-
-
-def _f1(rows: RowCounts, rules: Conventions) -> Sums:
-    return (total(ratio(2 * rows.common, rows.true + rows.predicted, rules.both_empty_f1)),)
-
-
-def _precision_and_recall(rows: RowCounts, rules: Conventions) -> Sums:
-    return (*_precision(rows, rules), *_recall(rows, rules))
+def _recall(rows: RowCounts, rules: Conventions) -> Float:
+    return ratio(rows.common, rows.true, _without_denominator(rows, rules))
 
 
 def _f1_of_means(sums: Sums, size: Size) -> float:
@@ -235,25 +218,23 @@ def _f1_of_means(sums: Sums, size: Size) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def _predicted(rows: RowCounts, _: Conventions | None = None) -> Sums:
-    return (total(rows.predicted),)
-
-
-def _empty(rows: RowCounts, _: Conventions | None = None) -> Sums:
-    return (total(rows.predicted == 0),)
-
-
-EXAMPLE_BASED: Mapping[str, SummedMetric[RowCounts]] = MappingProxyType(
+EXAMPLE_BASED: Mapping[str, SummedMetric] = MappingProxyType(
     {
-        "hamming-loss": SummedMetric(_wrong_cells, mean_per_label),
-        "subset-accuracy": SummedMetric(_equal_sets, mean),
-        "example-accuracy": SummedMetric(_jaccard, mean),
+        "hamming-loss": SummedMetric(lambda rows, *_: rows.union - rows.common, mean_per_label),
+        "subset-accuracy": SummedMetric(lambda rows, *_: rows.union == rows.common),
+        "example-accuracy": SummedMetric(_jaccard),
         "jaccard-loss": SummedMetric(_jaccard, lambda sums, size: 1.0 - mean(sums, size)),
-        "example-precision": SummedMetric(_precision, mean),
-        "example-recall": SummedMetric(_recall, mean),
-        "example-f1": SummedMetric(_f1, mean),
-        "example-f1-of-means": SummedMetric(_precision_and_recall, _f1_of_means),
-        "cardinality": SummedMetric(_predicted, mean),
-        "empty-share": SummedMetric(_empty, mean),
+        "example-precision": SummedMetric(_precision),
+        "example-recall": SummedMetric(_recall),
+        "example-f1": SummedMetric(
+            lambda rows, rules: ratio(
+                2 * rows.common, rows.true + rows.predicted, rules.both_empty_f1
+            )
+        ),
+        "example-f1-of-means": SummedMetric(
+            lambda *given: (_precision(*given), _recall(*given)), _f1_of_means
+        ),
+        "cardinality": SummedMetric(lambda rows, *_: rows.predicted),
+        "empty-share": SummedMetric(lambda rows, *_: rows.predicted == 0),
     }
 )

@@ -56,7 +56,7 @@ def micro_precision(Y_true: object, labels: object) -> float:
     >>> micro_precision([[1, 0], [1, 1]], [[1, 1], [1, 0]])  # tp = 2, fp = 1
     0.6666666666666666
     """
-    return _precision(_check_counts(Y_true, labels).pooled(), 0.0)
+    return _precision(_check_counts(Y_true, labels).pooled())
 
 
 def micro_recall(Y_true: object, labels: object) -> float:
@@ -67,7 +67,7 @@ def micro_recall(Y_true: object, labels: object) -> float:
     >>> micro_recall([[1, 0], [1, 1]], [[1, 0], [0, 0]])  # tp = 1, fn = 2
     0.3333333333333333
     """
-    return _recall(_check_counts(Y_true, labels).pooled(), 0.0)
+    return _recall(_check_counts(Y_true, labels).pooled())
 
 
 def micro_f1(Y_true: object, labels: object) -> float:
@@ -78,7 +78,7 @@ def micro_f1(Y_true: object, labels: object) -> float:
     >>> micro_f1([[1, 0], [1, 1]], [[1, 0], [0, 0]])  # tp = 1, fn = 2
     0.5
     """
-    return _f1(_check_counts(Y_true, labels).pooled(), 0.0)
+    return _f1(_check_counts(Y_true, labels).pooled())
 
 
 def macro_precision(
@@ -128,29 +128,29 @@ def macro_f1(
     return _f1(_check_counts(Y_true, labels), rules.unused_label)
 
 
-def _unused(counts: LabelCounts, value: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the value of labels whose ratio is 0/0: `value` if a label never occurs, else 0."""
-    return np.where(counts.tp + counts.fp + counts.fn == 0, value, 0.0)
+def _average(counts: LabelCounts, part: Int, whole: Int, unused: float) -> float:
+    """Return the mean of ratios; 0/0 is `unused` if a label never occurs, else 0."""
+    never = counts.tp + counts.fp + counts.fn == 0
+    return float(np.mean(ratio(part, whole, np.where(never, unused, 0.0))))
 
 
-def _precision(counts: LabelCounts, unused: float) -> float:
-    return float(np.mean(ratio(counts.tp, counts.tp + counts.fp, _unused(counts, unused))))
+def _precision(counts: LabelCounts, unused: float = 0.0) -> float:
+    return _average(counts, counts.tp, counts.tp + counts.fp, unused)
 
 
-def _recall(counts: LabelCounts, unused: float) -> float:
-    return float(np.mean(ratio(counts.tp, counts.tp + counts.fn, _unused(counts, unused))))
+def _recall(counts: LabelCounts, unused: float = 0.0) -> float:
+    return _average(counts, counts.tp, counts.tp + counts.fn, unused)
 
 
-def _f1(counts: LabelCounts, unused: float) -> float:
-    whole = 2 * counts.tp + counts.fp + counts.fn
-    return float(np.mean(ratio(2 * counts.tp, whole, _unused(counts, unused))))
+def _f1(counts: LabelCounts, unused: float = 0.0) -> float:
+    return _average(counts, 2 * counts.tp, 2 * counts.tp + counts.fp + counts.fn, unused)
 
 
 LABEL_BASED: Mapping[str, Callable[[LabelCounts, Conventions], float]] = MappingProxyType(
     {
-        "micro-precision": lambda counts, _: _precision(counts.pooled(), 0.0),
-        "micro-recall": lambda counts, _: _recall(counts.pooled(), 0.0),
-        "micro-f1": lambda counts, _: _f1(counts.pooled(), 0.0),
+        "micro-precision": lambda counts, _: _precision(counts.pooled()),
+        "micro-recall": lambda counts, _: _recall(counts.pooled()),
+        "micro-f1": lambda counts, _: _f1(counts.pooled()),
         "macro-precision": lambda counts, rules: _precision(counts, rules.unused_label),
         "macro-recall": lambda counts, rules: _recall(counts, rules.unused_label),
         "macro-f1": lambda counts, rules: _f1(counts, rules.unused_label),

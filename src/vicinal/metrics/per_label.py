@@ -1,10 +1,7 @@
 """The metrics of each label, as a table."""
 
-import csv
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -47,12 +44,6 @@ class LabelTable(Tabular):
             for at in order
         ]
         return Cells(["label", "rows", *self.values], rows)
-
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write one line per label, the most frequent first."""
-        header, rows = self.cells()
-        with Path(path).open("w", encoding="utf-8", newline="") as stream:
-            csv.writer(stream).writerows([header, *rows])
 
 
 def label_table(

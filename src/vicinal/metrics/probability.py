@@ -24,16 +24,19 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._core.arrays import Csr, Float, Int, is_stored
-from vicinal.metrics._sums import Size, SummedMetric, Sums, check_ranking, check_truth
-from vicinal.metrics.catalogue import Conventions
-from vicinal.scores import Scores
+from vicinal.metrics._sums import (
+    Size,
+    SummedMetric,
+    Sums,
+    check_ranking,
+    check_truth,
+    mean_per_label,
+)
+from vicinal.scores import LOWEST, Scores
 
 N_BINS = 15
 LEAST = 1e-15
 """How near to 0 and 1 a probability in the log loss may be."""
-
-UNKNOWN = -float(np.finfo(np.float64).max)
-"""The score of labels that a model does not know; as a probability it is 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,32 +64,28 @@ class CellCounts:
         """Probabilities, and the numbers of true and of false cells that have each."""
         values = self.scores.values
         if not isinstance(values, sparse.csr_array):
-            flat = values.ravel()
             true = self.truth.toarray().ravel().astype(np.int64)
-            return _probabilities(flat), true, 1 - true
+            return _probabilities(values.ravel(), true, 1 - true)
         is_true = is_stored(self.truth, values).astype(np.int64)
         stored = np.bincount(values.indices, minlength=self.n_labels)
         hit = np.bincount(values.indices, is_true, minlength=self.n_labels).astype(np.int64)
         labelled = np.bincount(self.truth.indices, minlength=self.n_labels)
         absent_true = labelled - hit
         absent_false = self.n_rows - stored - absent_true
-        return (
-            _probabilities(np.concatenate([values.data, self.scores.base])),
+        return _probabilities(
+            np.concatenate([values.data, self.scores.base]),
             np.concatenate([is_true, absent_true]),
             np.concatenate([1 - is_true, absent_false]),
         )
 
-    @cached_property
-    def are_probabilities(self) -> bool:
-        """Whether all scores lie in [0, 1]."""
-        p, true, false = self.counted
-        used = p[(true + false) > 0]
-        return bool(not len(used) or (used.min() >= 0 and used.max() <= 1))
 
-
-def _probabilities(scores: Float) -> Float:
-    """Return scores, 0 for labels that the model does not know."""
-    return np.where(scores == UNKNOWN, 0.0, scores)
+def _probabilities(scores: Float, true: Int, false: Int) -> tuple[Float, Int, Int]:
+    """Return scores, 0 for labels that the model does not know; all NaN if one is not in [0, 1]."""
+    p = np.where(scores == LOWEST, 0.0, scores)
+    used = p[(true + false) > 0]
+    if len(used) and not (used.min() >= 0 and used.max() <= 1):
+        p = np.full(len(p), np.nan)
+    return p, true, false
 
 
 def log_loss(Y_true: object, scores: object) -> float:
@@ -149,25 +148,21 @@ def _check(Y_true: object, scores: object) -> CellCounts:
     return CellCounts(truth, check_ranking(scores, truth))
 
 
-def _log_loss(cells: CellCounts, _: Conventions | None = None) -> Sums:
+def _log_loss(cells: CellCounts, *_: object) -> float:
     p, true, false = cells.counted
-    if not cells.are_probabilities:
-        return (np.nan,)
     kept = np.clip(p, LEAST, 1 - LEAST)
-    return (float(-(true @ np.log(kept)) - false @ np.log1p(-kept)),)
+    return float(-(true @ np.log(kept)) - false @ np.log1p(-kept))
 
 
-def _brier(cells: CellCounts, _: Conventions | None = None) -> Sums:
+def _brier(cells: CellCounts, *_: object) -> float:
     p, true, false = cells.counted
-    if not cells.are_probabilities:
-        return (np.nan,)
-    return (float(true @ (1 - p) ** 2 + false @ p**2),)
+    return float(true @ (1 - p) ** 2 + false @ p**2)
 
 
-def _bins(cells: CellCounts, _: Conventions | None = None) -> Sums:
+def _bins(cells: CellCounts, *_: object) -> tuple[float, ...]:
     """Return, for each bin, the number of cells, their probabilities and the true ones."""
     p, true, false = cells.counted
-    if not cells.are_probabilities:
+    if np.isnan(p).any():
         return (np.nan,) * (3 * N_BINS)
     place = np.minimum((np.clip(p, 0, 1) * N_BINS).astype(np.int64), N_BINS - 1)
     n_cells = true + false
@@ -175,19 +170,15 @@ def _bins(cells: CellCounts, _: Conventions | None = None) -> Sums:
     return tuple(float(x) for part in parts for x in np.bincount(place, part, minlength=N_BINS))
 
 
-def _mean_of_cells(sums: Sums, size: Size) -> float:
-    return sums[0] / size.n_rows / size.n_labels
-
-
 def _distance(sums: Sums, size: Size) -> float:
     _cells, predicted, true = np.array(sums).reshape(3, N_BINS)
     return float(np.abs(predicted - true).sum() / size.n_rows / size.n_labels)
 
 
-PROBABILITY: Mapping[str, SummedMetric[CellCounts]] = MappingProxyType(
+PROBABILITY: Mapping[str, SummedMetric] = MappingProxyType(
     {
-        "log-loss": SummedMetric(_log_loss, _mean_of_cells),
-        "brier-score": SummedMetric(_brier, _mean_of_cells),
+        "log-loss": SummedMetric(_log_loss, mean_per_label),
+        "brier-score": SummedMetric(_brier, mean_per_label),
         "calibration-error": SummedMetric(_bins, _distance),
     }
 )

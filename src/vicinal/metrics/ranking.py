@@ -13,21 +13,18 @@ from types import MappingProxyType
 
 import numpy as np
 
-from vicinal._core.arrays import Csr, Float, Int, Int32
+from vicinal._core.arrays import Bool, Csr, Float, Int, Int32
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import csr_parts
 from vicinal._native import place_true_labels
 from vicinal.metrics._sums import (
-    Size,
     SummedMetric,
-    Sums,
+    Values,
     check_ranking,
     check_truth,
-    mean,
     mean_per_label,
     ratio,
     row_sizes,
-    total,
 )
 from vicinal.metrics.catalogue import Conventions, TieRule, check_conventions
 from vicinal.scores import Scores
@@ -79,7 +76,7 @@ class TrueRanks:
         in_rows_before = self.truth.indptr[self.row_of]
         return np.searchsorted(np.sort(keys), keys, side="right") - in_rows_before
 
-    def row_sums(self, values: Float | Int) -> Float:
+    def row_sums(self, values: Float | Int | Bool) -> Float:
         """Sum values of true labels per row; 0 for rows without true labels."""
         weights = np.asarray(values, dtype=np.float64)
         sums = np.bincount(self.row_of, weights=weights, minlength=self.n_rows)
@@ -87,17 +84,15 @@ class TrueRanks:
 
 
 def rank_truth(
-    truth: Csr, scores: Scores, tolerance: float, n_jobs: int | None = None
+    truth: Csr, scores: Scores, rules: Conventions, n_jobs: int | None = None
 ) -> TrueRanks:
-    """Rank the true labels among all labels; scores closer than `tolerance` tie.
+    """Rank the true labels among all labels; scores closer than the tolerance tie.
 
     Costs s log s per row with s stored scores and log L per true label, not L. With a tolerance,
     also one step per row and distinct base score.
     """
-    indptr, indices = csr_parts(truth)
-    places = place_true_labels(
-        scores.native_rows(), indptr, indices, tolerance, thread_count(n_jobs)
-    )
+    rows, n_threads = scores.native_rows(), thread_count(n_jobs)
+    places = place_true_labels(rows, *csr_parts(truth), rules.tie_tolerance, n_threads)
     return TrueRanks(truth, *places)
 
 
@@ -106,7 +101,7 @@ def check_ranks(
 ) -> tuple[TrueRanks, Conventions]:
     """Validate the arguments, then rank; return the conventions too."""
     rules, truth = check_conventions(conventions), check_truth(Y_true)
-    return rank_truth(truth, check_ranking(scores, truth), rules.tie_tolerance), rules
+    return rank_truth(truth, check_ranking(scores, truth), rules), rules
 
 
 def one_error(
@@ -210,51 +205,47 @@ def r_precision(
     return RANKING["r-precision"](*check_ranks(Y_true, scores, conventions))
 
 
-def _hits_at_size(ranks: TrueRanks, rules: Conventions) -> Sums:
-    hits = ranks.under(rules.ties) <= ranks.sizes[ranks.row_of]
-    return (total(ratio(ranks.row_sums(hits.astype(np.float64)), ranks.sizes, 0.0)),)
+def _missed_first(ranks: TrueRanks, rules: Conventions) -> Bool:
+    missed: Bool = ranks.row_sums(ranks.under(rules.ties) == 1) == 0
+    return missed
 
 
-def _missed_first(ranks: TrueRanks, rules: Conventions) -> Sums:
-    rows_right = np.bincount(ranks.row_of[ranks.under(rules.ties) == 1], minlength=ranks.n_rows)
-    return (total(rows_right == 0),)
-
-
-def _depths(ranks: TrueRanks, rules: Conventions) -> Sums:
+def _depths(ranks: TrueRanks, rules: Conventions) -> Int:
     deepest = np.zeros(ranks.n_rows, dtype=np.int64)
     np.maximum.at(deepest, ranks.row_of, ranks.under(rules.graded_ties))
-    return (total(np.maximum(deepest - rules.coverage_offset, 0)),)
+    return np.maximum(deepest - rules.coverage_offset, 0)
 
 
-def _wrong_pairs(ranks: TrueRanks, rules: Conventions) -> Sums:
+def _wrong_pairs(ranks: TrueRanks, rules: Conventions) -> Float:
     placed = ranks.under(rules.loss_ties)
     wrong = ranks.row_sums(placed - ranks.true_up_to(placed))
-    pairs = ranks.sizes * (ranks.n_labels - ranks.sizes)
-    return (total(ratio(wrong, pairs, 0.0)),)
+    return ratio(wrong, ranks.sizes * (ranks.n_labels - ranks.sizes), 0.0)
 
 
-def _precisions(ranks: TrueRanks, rules: Conventions) -> Sums:
-    """Return the sum over the rows that count, and how many these are."""
+def _precisions(ranks: TrueRanks, rules: Conventions) -> tuple[Values, Values]:
+    """Return the values of the rows that count, and how many these are."""
     placed = ranks.under(rules.graded_ties)
     precisions = ranks.row_sums(ranks.true_up_to(placed) / placed)
     if rules.average_precision_empty is None:
         used = ranks.sizes > 0
-        return total(precisions[used] / ranks.sizes[used]), total(used)
-    given = ratio(precisions, ranks.sizes, rules.average_precision_empty)
-    return total(given), float(ranks.n_rows)
+        return precisions[used] / ranks.sizes[used], used
+    return ratio(precisions, ranks.sizes, rules.average_precision_empty), float(ranks.n_rows)
 
 
-def _mean_of_used(sums: Sums, _: Size) -> float:
-    return sums[0] / sums[1] if sums[1] else float("nan")
+def _hits_at_size(ranks: TrueRanks, rules: Conventions) -> Float:
+    hits = ranks.under(rules.ties) <= ranks.sizes[ranks.row_of]
+    return ratio(ranks.row_sums(hits), ranks.sizes, 0.0)
 
 
-RANKING: Mapping[str, SummedMetric[TrueRanks]] = MappingProxyType(
+RANKING: Mapping[str, SummedMetric] = MappingProxyType(
     {
-        "one-error": SummedMetric(_missed_first, mean),
-        "coverage": SummedMetric(_depths, mean),
+        "one-error": SummedMetric(_missed_first),
+        "coverage": SummedMetric(_depths),
         "coverage-normalised": SummedMetric(_depths, mean_per_label),
-        "ranking-loss": SummedMetric(_wrong_pairs, mean),
-        "average-precision": SummedMetric(_precisions, _mean_of_used),
-        "r-precision": SummedMetric(_hits_at_size, mean),
+        "ranking-loss": SummedMetric(_wrong_pairs),
+        "average-precision": SummedMetric(
+            _precisions, lambda sums, _: sums[0] / sums[1] if sums[1] else float("nan")
+        ),
+        "r-precision": SummedMetric(_hits_at_size),
     }
 )

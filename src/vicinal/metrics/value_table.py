@@ -22,8 +22,8 @@ ARROWS = {"low": " ↓", "high": " ↑", "none": ""}
 class MetricsTable(Tabular):
     """Results of :func:`evaluate` side by side, one row per metric.
 
-    ``to_pandas()``, ``to_markdown()`` and ``to_latex()`` as for every other table; notebooks and
-    :mod:`rich` show it.
+    ``to_pandas()``, ``to_csv()``, ``to_markdown()`` and ``to_latex()`` as for every other table;
+    notebooks and :mod:`rich` show it.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def metrics_table(
     Examples
     --------
     >>> from rich.console import Console
-    >>> answers = {"BRkNN": {"hamming-loss": 0.25, "micro-f1": 0.5}, "MLkNN": {"micro-f1": 0.625}}
-    >>> Console(width=60).print(metrics_table(answers))
+    >>> results = {"BRkNN": {"hamming-loss": 0.25, "micro-f1": 0.5}, "MLkNN": {"micro-f1": 0.625}}
+    >>> Console(width=60).print(metrics_table(results))
     ┏━━━━━━━━━━━━━━━━━━┳━━━━━━━━┳━━━━━━━━┓
     ┃ metric           ┃  BRkNN ┃  MLkNN ┃
     ┡━━━━━━━━━━━━━━━━━━╇━━━━━━━━╇━━━━━━━━┩
@@ -89,7 +89,7 @@ def metrics_table(
     │ label-based      │        │        │
     │   micro-f1 ↑     │ 0.5000 │ 0.6250 │
     └──────────────────┴────────┴────────┘
-    >>> print(metrics_table(answers).to_markdown())
+    >>> print(metrics_table(results).to_markdown())
     | metric | better | BRkNN | MLkNN |
     |---|---|---:|---:|
     | hamming-loss | low | 0.2500 | – |

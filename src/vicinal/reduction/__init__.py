@@ -5,28 +5,12 @@ transformer whose ``transform`` returns the projected rows as a dense array, for
 follows in a ``Pipeline``. ``MDDM``, ``OPLS`` and ``LabelCCA`` solve an eigenproblem; ``MLARP``
 searches for the projection that minimises the error of ML-kNN.
 
-No features × features matrix is built if there are many features. Names are imported on first
-access. May be imported by the command line only.
+No features × features matrix is built if there are many features. May be imported by the command
+line only.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from vicinal.reduction.cca_opls import OPLS, LabelCCA
-    from vicinal.reduction.mddm import MDDM
-    from vicinal.reduction.mlarp import MLARP
-
+from vicinal.reduction.cca_opls import OPLS, LabelCCA
+from vicinal.reduction.mddm import MDDM
+from vicinal.reduction.mlarp import MLARP
 
 __all__ = ["MDDM", "MLARP", "OPLS", "LabelCCA"]
-
-_HOMES = {"LabelCCA": "cca_opls", "MDDM": "mddm", "MLARP": "mlarp", "OPLS": "cca_opls"}
-
-
-def __getattr__(name: str) -> object:
-    """Import a projection on first access."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'vicinal.reduction' has no attribute {name!r}")
-    value: object = getattr(import_module(f"vicinal.reduction.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value

@@ -19,17 +19,18 @@ time, which only needs products with A.
 """
 
 from collections.abc import Callable
-from typing import cast
+from typing import Self, cast
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.sparse.linalg import LinearOperator, eigsh, lsmr
 from sklearn.exceptions import ConvergenceWarning
 
-from vicinal._core.arrays import LARGE_BLOCK_CELLS, Float
-from vicinal._core.checks import check_integer, check_real
+from vicinal._core.arrays import LARGE_BLOCK_CELLS, Csr, Float
+from vicinal._core.checks import all_or_nothing, check_flag, check_integer, check_positive
+from vicinal._core.threads import on_one_blas_thread
 from vicinal.errors import InvalidArgumentError, warn_user
-from vicinal.reduction._projection import CentredRows, positive_first
+from vicinal.reduction._projection import CentredRows, LinearProjection, positive_first
 
 SMALL_SIDE = 8192
 """Maximum size of a square matrix: 512 MiB of float64."""
@@ -70,7 +71,7 @@ def _iterative(rows: CentredRows, T: Float, penalty: float) -> Float:
         rows.shape, matvec=rows.dot, rmatvec=rows.transposed_dot, dtype=np.float64
     )
     columns = T.reshape(len(T), -1)
-    answer = np.empty((rows.shape[1], columns.shape[1]))
+    found = np.empty((rows.shape[1], columns.shape[1]))
     for place, target in enumerate(columns.T):
         solution, reason, *_ = lsmr(
             operator,
@@ -83,8 +84,8 @@ def _iterative(rows: CentredRows, T: Float, penalty: float) -> Float:
         )
         if reason == 7:
             warn_user("regularised least squares did not converge", ConvergenceWarning)
-        answer[:, place] = solution
-    return answer.reshape(rows.shape[1], *T.shape[1:])
+        found[:, place] = solution
+    return found.reshape(rows.shape[1], *T.shape[1:])
 
 
 FEW_LABELS = 2048
@@ -124,12 +125,8 @@ def leading_directions(
     order = np.argsort(-values, kind="stable")[:n_directions]
     order = order[values[order] > RANK_TOLERANCE * max(values.max(initial=0.0), 0.0)]
     strengths = values[order]
-    return positive_first(_directions(regress, targets, vectors[:, order], strengths)), strengths
-
-
-def _directions(regress: Ridge, targets: CentredRows, V: Float, strengths: Float) -> Float:
-    """Return the w of each v."""
-    return regress(targets.dot(V)) / np.sqrt(strengths)
+    found = regress(targets.dot(vectors[:, order])) / np.sqrt(strengths)
+    return positive_first(found), strengths
 
 
 def _all_pairs(
@@ -177,19 +174,6 @@ def _inverse(targets: CentredRows, gamma: float) -> Product:
     return lambda v: (v.ravel() - regress(targets.dot(v.ravel()))) / gamma
 
 
-def check_components(n_components: object) -> int | None:
-    """Return a number of at least 1, or None."""
-    return None if n_components is None else check_integer("n_components", n_components, low=1)
-
-
-def check_regularization(regularization: object) -> float:
-    """Return a number above 0."""
-    share = check_real("regularization", regularization, low=0.0)
-    if share == 0:
-        raise InvalidArgumentError("regularization", "a number above 0", share)
-    return share
-
-
 def directions_wanted(n_components: int | None, n_labels: int) -> int:
     """Return the number of directions to find: at most one per label."""
     if n_components is None and n_labels > FEW_LABELS:
@@ -199,14 +183,42 @@ def directions_wanted(n_components: int | None, n_labels: int) -> int:
     return n_labels if n_components is None else min(n_components, n_labels)
 
 
-def report_found(n_components: int | None, n_found: int) -> None:
-    """Raise if no direction was found, warn if fewer were found than requested."""
-    if n_found == 0:
-        raise InvalidArgumentError(
-            "X, Y", "a feature that varies with a label", "features or labels that do not vary"
-        )
-    if n_components is not None and n_found < n_components:
-        warn_user(
-            f"n_components={n_components}: the labels and features only have {n_found} "
-            "directions, which are used"
-        )
+class LabelDirections(LinearProjection):
+    """A projection onto directions that are found from features and labels together."""
+
+    n_components: int | None
+    regularization: float
+    center = True
+
+    def _directions(self, rows: CentredRows, labels: Csr, wanted: int) -> tuple[Float, Float]:
+        """Return at most `wanted` directions, shape (m, r), and their strengths, descending."""
+        raise NotImplementedError
+
+    @all_or_nothing
+    @on_one_blas_thread
+    def fit(self, X: object, Y: object) -> Self:
+        """Find the directions of rows `X` with labels `Y`."""
+        self._check_params()
+        features, labels = self._read_both(X, Y, at_least=2)
+        rows = CentredRows(features, center=self.center)
+        wanted = directions_wanted(self.n_components, labels.shape[1])
+        found, strengths = self._directions(rows, labels.astype(np.float64), wanted)
+        if not found.shape[1]:
+            raise InvalidArgumentError(
+                "X, Y", "a feature that varies with a label", "features or labels that do not vary"
+            )
+        if self.n_components is not None and found.shape[1] < self.n_components:
+            warn_user(
+                f"n_components={self.n_components}: the labels and features only have "
+                f"{found.shape[1]} directions, which are used"
+            )
+        self.projection_, self.offset_ = found, rows.mean @ found
+        setattr(self, self._learned[0], strengths)
+        return self
+
+    def _check_params(self) -> None:
+        """Raise for parameters that ``fit`` would reject."""
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components, low=1)
+        check_positive("regularization", self.regularization)
+        check_flag("center", self.center)

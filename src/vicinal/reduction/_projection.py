@@ -125,11 +125,6 @@ def positive_first(directions: Float) -> Float:
     return directions * np.where(signs == 0, 1.0, signs)
 
 
-def as_numbers(labels: Csr) -> Csr:
-    """Return an indicator as float64, for products."""
-    return labels.astype(np.float64)
-
-
 GRAM_ROWS = 256
 """Number of rows of a square matrix computed at a time."""
 

@@ -28,25 +28,17 @@ References
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Self
 
 import numpy as np
 
-from vicinal._core.checks import all_or_nothing, check_flag
-from vicinal._core.threads import on_one_blas_thread
+from vicinal._core.arrays import Csr, Float
 from vicinal.persistence import register
-from vicinal.reduction._eigen import (
-    check_components,
-    check_regularization,
-    directions_wanted,
-    leading_directions,
-    report_found,
-)
-from vicinal.reduction._projection import CentredRows, LinearProjection, as_numbers
+from vicinal.reduction._eigen import LabelDirections, leading_directions
+from vicinal.reduction._projection import CentredRows
 
 
 @dataclass(eq=False, repr=False)
-class LabelCCA(LinearProjection):
+class LabelCCA(LabelDirections):
     """Project onto the directions that correlate most with the labels.
 
     Parameters
@@ -87,32 +79,19 @@ class LabelCCA(LinearProjection):
     _: KW_ONLY
     regularization: float = 1e-3
 
-    @all_or_nothing
-    @on_one_blas_thread
-    def fit(self, X: object, Y: object) -> Self:
-        """Find the directions of rows `X` with labels `Y`."""
-        self._check_params()
-        features, labels = self._read_both(X, Y, at_least=2)
-        rows, targets = CentredRows(features), CentredRows(as_numbers(labels))
-        wanted = directions_wanted(self.n_components, labels.shape[1])
+    def _directions(self, rows: CentredRows, labels: Csr, wanted: int) -> tuple[Float, Float]:
+        """Return the directions and their correlations."""
+        targets = CentredRows(labels)
         gamma_x, gamma_y = (self.regularization * part.mean_strength() for part in (rows, targets))
         found, strengths = leading_directions(rows, targets, gamma_x, wanted, gamma_y)
-        report_found(self.n_components, found.shape[1])
-        self.projection_, self.correlations_ = found, np.sqrt(strengths)
-        self.offset_ = rows.mean @ found
-        return self
-
-    def _check_params(self) -> None:
-        """Raise for parameters that ``fit`` would reject."""
-        check_components(self.n_components)
-        check_regularization(self.regularization)
+        return found, np.sqrt(strengths)
 
 
 register("reduction.LabelCCA", LabelCCA)
 
 
 @dataclass(eq=False, repr=False)
-class OPLS(LinearProjection):
+class OPLS(LabelDirections):
     """Project onto the columns from which least squares predicts the labels best.
 
     Parameters
@@ -155,27 +134,11 @@ class OPLS(LinearProjection):
     regularization: float = 1e-3
     center: bool = True
 
-    @all_or_nothing
-    @on_one_blas_thread
-    def fit(self, X: object, Y: object) -> Self:
-        """Find the directions of rows `X` with labels `Y`."""
-        self._check_params()
-        features, labels = self._read_both(X, Y, at_least=2)
-        rows = CentredRows(features, center=self.center)
-        targets = CentredRows(as_numbers(labels), center=False)
+    def _directions(self, rows: CentredRows, labels: Csr, wanted: int) -> tuple[Float, Float]:
+        """Return the directions and the eigenvalues."""
+        targets = CentredRows(labels, center=False)
         penalty = self.regularization * rows.mean_strength()
-        wanted = directions_wanted(self.n_components, labels.shape[1])
-        found, strengths = leading_directions(rows, targets, penalty, wanted)
-        report_found(self.n_components, found.shape[1])
-        self.projection_, self.strengths_ = found, strengths
-        self.offset_ = rows.mean @ found
-        return self
-
-    def _check_params(self) -> None:
-        """Raise for parameters that ``fit`` would reject."""
-        check_components(self.n_components)
-        check_regularization(self.regularization)
-        check_flag("center", self.center)
+        return leading_directions(rows, targets, penalty, wanted)
 
 
 register("reduction.OPLS", OPLS)

@@ -15,25 +15,17 @@ Transactions on Knowledge Discovery from Data 4 (2010).
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Self, cast
+from typing import cast
 
 import numpy as np
 from scipy.linalg import svd
 from scipy.sparse.linalg import LinearOperator, svds
 
 from vicinal._core.arrays import Csr, Float
-from vicinal._core.checks import all_or_nothing, check_option
-from vicinal._core.threads import on_one_blas_thread
+from vicinal._core.checks import check_option
 from vicinal.persistence import register
-from vicinal.reduction._eigen import (
-    RANK_TOLERANCE,
-    check_components,
-    check_regularization,
-    directions_wanted,
-    leading_directions,
-    report_found,
-)
-from vicinal.reduction._projection import CentredRows, LinearProjection, as_numbers, positive_first
+from vicinal.reduction._eigen import RANK_TOLERANCE, LabelDirections, leading_directions
+from vicinal.reduction._projection import CentredRows, positive_first
 
 CONSTRAINTS = ("orthonormal", "uncorrelated")
 
@@ -42,7 +34,7 @@ CROSS_CELLS = 2**23
 
 
 @dataclass(eq=False, repr=False)
-class MDDM(LinearProjection):
+class MDDM(LabelDirections):
     """Project onto the directions that depend most on the labels.
 
     Parameters
@@ -88,29 +80,18 @@ class MDDM(LinearProjection):
     _: KW_ONLY
     regularization: float = 1e-3
 
-    @all_or_nothing
-    @on_one_blas_thread
-    def fit(self, X: object, Y: object) -> Self:
-        """Find the directions of rows `X` with labels `Y`."""
-        self._check_params()
-        features, labels = self._read_both(X, Y, at_least=2)
-        rows, wanted = CentredRows(features), directions_wanted(self.n_components, labels.shape[1])
+    def _directions(self, rows: CentredRows, labels: Csr, wanted: int) -> tuple[Float, Float]:
+        """Return the directions and what each adds."""
         if self.constraint == "orthonormal":
-            found, strengths = _singular(rows, as_numbers(labels), wanted)
-        else:
-            targets = CentredRows(as_numbers(labels), center=False)
-            penalty = self.regularization * rows.mean_strength()
-            found, strengths = leading_directions(rows, targets, penalty, wanted)
-        report_found(self.n_components, found.shape[1])
-        self.projection_, self.strengths_ = found, strengths
-        self.offset_ = rows.mean @ found
-        return self
+            return _singular(rows, labels, wanted)
+        targets = CentredRows(labels, center=False)
+        penalty = self.regularization * rows.mean_strength()
+        return leading_directions(rows, targets, penalty, wanted)
 
     def _check_params(self) -> None:
         """Raise for parameters that ``fit`` would reject."""
-        check_components(self.n_components)
         check_option("constraint", self.constraint, CONSTRAINTS)
-        check_regularization(self.regularization)
+        super()._check_params()
 
 
 def _singular(rows: CentredRows, Y: Csr, n_directions: int) -> tuple[Float, Float]:

@@ -95,32 +95,15 @@ def descent(
     `look()` returns a cheaper loss, on different rows each time. A step that does not lower it is
     rejected; a step that does is kept only if the true loss is lower too.
     """
-    best, lowest = _first(loss_of, start)
-    yield best, lowest
-    anew = walk.restarts
-    steps = _one_walk(loss_of, best, lowest, walk, rng, look)
-    while True:
-        for P, loss in steps:
-            if loss < lowest:
+    best, lowest = np.empty(0), np.inf
+    for n_left in itertools.count(walk.restarts, -1):
+        P = start()
+        own = walk if n_left else Walk(walk.sigma, walk.learned)  # never ends
+        first = P, loss_of(P)
+        for P, loss in itertools.chain([first], _one_walk(loss_of, *first, own, rng, look)):
+            if loss < lowest or not best.size:
                 best, lowest = P, loss
             yield best, lowest
-        # The patience is exhausted, which only happens while restarts are left.
-        anew -= 1
-        P, loss = _first(loss_of, start)
-        if loss < lowest:
-            best, lowest = P, loss
-        yield best, lowest
-        steps = _one_walk(loss_of, P, loss, walk if anew else _endless(walk), rng, look)
-
-
-def _first(loss_of: Loss, start: Callable[[], Float]) -> tuple[Float, float]:
-    P = start()
-    return P, loss_of(P)
-
-
-def _endless(walk: Walk) -> Walk:
-    """Return the parameters of a walk that never ends."""
-    return Walk(walk.sigma, walk.learned)
 
 
 def _one_walk(
@@ -479,17 +462,14 @@ class MLARP(LinearProjection):
             rounds = range(self.max_iter)
         try:
             for _ in progress(rounds, "ML-ARP", total=self.max_iter):
-                if self._out_of_time(began):
+                spent = time.perf_counter() - began
+                if self.max_seconds is not None and spent >= self.max_seconds:
                     break
                 best, loss = next(steps)
                 losses.append(loss)
         except KeyboardInterrupt:
             warn_user(f"interrupted after {len(losses)} evaluations: the best projection is kept")
         self.projection_, self.history_ = best, np.array(losses)
-
-    def _out_of_time(self, began: float) -> bool:
-        """Tell whether the last evaluation ended past `max_seconds`."""
-        return self.max_seconds is not None and time.perf_counter() - began >= self.max_seconds
 
     @property
     def n_iter_(self) -> int:

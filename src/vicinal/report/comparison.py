@@ -38,7 +38,7 @@ from vicinal.report.comparison_details import (
     times_section,
 )
 from vicinal.report.page import Block, Details, Facts, Page, Paragraph, PlotFigure, Section
-from vicinal.report.reported import OwnCell, ReportedCell, reported_section, same_name
+from vicinal.report.reported import ReportedCell, reported_section, same_name
 from vicinal.report.sortable_table import Cell, Column, DataTable, Row, mark_best
 from vicinal.results import Result
 
@@ -143,7 +143,9 @@ def summary_section(rankings: Mapping[str, Ranking]) -> Section:
         Column("wins − losses", form="+d", better="high", note="paired t-tests, summed"),
         *(Column(metric_title(metric), ".2f", "low") for metric in rankings),
     ]
-    wins = _wins(rankings)
+    level = next((found.tests.alpha for found in rankings.values() if found.tests), 0.05)
+    tables = {m: found.table for m, found in rankings.items() if found.tests is not None}
+    wins = paired_order(tables, level).scores if tables else {}
     rows = [
         (
             method,
@@ -152,20 +154,12 @@ def summary_section(rankings: Mapping[str, Ranking]) -> Section:
         )
         for method in main.methods
     ]
-    level = main.tests.alpha if main.tests else 0.05
     text = (
         "Mean ranks: 1 is best, ties get the mean of their ranks; ↓ marks metrics for which lower "
         "values are better, ↑ higher. Wins − losses counts, over these metrics and all pairs of "
         f"methods, two-tailed paired t-tests over {main.samples} at α = {level:g}."
     )
     return Section("Ranks", [Paragraph(text), DataTable("Mean rank by metric", columns, rows)])
-
-
-def _wins(rankings: Mapping[str, Ranking]) -> Mapping[str, int]:
-    """Return wins less losses of each method, over the metrics that can be tested."""
-    tables = {m: found.table for m, found in rankings.items() if found.tests is not None}
-    level = next((found.tests.alpha for found in rankings.values() if found.tests), 0.05)
-    return paired_order(tables, level).scores if tables else {}
 
 
 def _facts(results: Sequence[Result], main: Ranking) -> dict[str, str]:
@@ -201,9 +195,11 @@ def metric_table(found: Ranking) -> DataTable:
     form = metric_form(found.metric)
     rows: list[Row] = []
     for data in found.data:
-        cells = [_cell(found, data, method) for method in found.methods]
+        marks = [found.marks.get((data, method)) for method in found.methods]
+        cells = [Cell(None) if m is None else Cell(m.mean, spread=m.deviation) for m in marks]
         rows.append([data, *mark_best(cells, found.better, form)])
-    ranks: Row = ["mean rank", *(_rank(found, method) for method in found.methods)]
+    means = [found.mean_ranks.get(method) for method in found.methods]
+    ranks: Row = ["mean rank", *(Cell(m, text=None if m is None else f"{m:.2f}") for m in means)]
     groups: Row = ["group", *(found.groups_of(method) for method in found.methods)]
     several = any(mark.deviation is not None for mark in found.marks.values())
     what = "mean ± standard deviation over folds" if several else "value"
@@ -213,18 +209,6 @@ def metric_table(found: Ranking) -> DataTable:
         rows=rows,
         footer=[ranks, groups] if found.differ else [ranks],
     )
-
-
-def _cell(found: Ranking, data: str, method: str) -> Cell:
-    """Return mean and standard deviation, or an empty cell."""
-    mark = found.marks.get((data, method))
-    return Cell(None) if mark is None else Cell(mark.mean, spread=mark.deviation)
-
-
-def _rank(found: Ranking, method: str) -> Cell:
-    """Return a mean rank with two decimals."""
-    rank = found.mean_ranks.get(method)
-    return Cell(rank, text=None if rank is None else f"{rank:.2f}")
 
 
 def _friedman(tests: FriedmanNemenyi) -> str:
@@ -381,12 +365,17 @@ def comparison_page(
     rankings = _rankings(kept, metrics, alpha)
     main = next(iter(rankings.values()))
     drawn = [*k_curves(kept, main.metric), *curves]
+    own = {
+        (data, same_name(method), metric): mark
+        for metric in {name for result in kept for name in result.values}
+        for (data, method), mark in marks_of(kept, metric).items()
+    }
     sections = [
         summary_section(rankings),
         *(metric_section(found) for found in rankings.values()),
         curves_section(drawn),
         labels_section(kept, main.methods),
-        reported_section(reported, _own_cells(kept)),
+        reported_section(reported, own),
         every_metric_section(kept, main.methods),
         times_section(kept, main.methods),
         origin_section(kept, main.methods),
@@ -419,12 +408,3 @@ def _rankings(
 def _measured(results: Sequence[Result]) -> set[str]:
     """Return the metrics of the results, except own ones whose module has not been imported."""
     return {name for result in results for name in result.values if is_declared(name)}
-
-
-def _own_cells(results: Sequence[Result]) -> dict[tuple[str, str, str], OwnCell]:
-    """Return all means of the results, keyed like the papers' cells."""
-    cells = {}
-    for metric in {name for result in results for name in result.values}:
-        for (data, method), mark in marks_of(results, metric).items():
-            cells[data, same_name(method), metric] = OwnCell(mark.mean, mark.deviation)
-    return cells

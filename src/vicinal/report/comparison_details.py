@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from vicinal._core.html import INK, QUIET, clean
+from vicinal._core.html import clean
 from vicinal.comparison.method_ranking import marks_of
-from vicinal.methods.registry import NEIGHBORS
 from vicinal.metrics import metric_info
 from vicinal.report.page import (
     FAINT,
@@ -21,8 +20,9 @@ from vicinal.report.page import (
     PlotFigure,
     Section,
 )
-from vicinal.report.sortable_table import Cell, Column, DataTable, Row, Value, mark_best
+from vicinal.report.sortable_table import Cell, Column, DataTable, Row, mark_best
 from vicinal.results import Result
+from vicinal.selection.plots import INK, NEIGHBORS, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -273,29 +273,25 @@ ORIGIN_TEXT = (
 def origin_section(results: Sequence[Result], methods: Sequence[str]) -> Section:
     """Return the provenance of the results."""
     settings = _settings(results, methods)
+    data = dict.fromkeys((result.data, result.provenance.get("data", "–")) for result in results)
     return Section(
         "Provenance",
         [
             Paragraph(ORIGIN_TEXT),
-            Facts(_shared([_machine(result) for result in results])),
+            Facts(_run_facts(results)),
             DataTable("Settings of the methods", ["method", "settings"], settings),
-            DataTable("Data sets", ["data set", "SHA-256, first 16 digits"], _data(results)),
+            DataTable("Data sets", ["data set", "SHA-256, first 16 digits"], list(data)),
         ],
     )
 
 
-def _machine(result: Result) -> dict[str, str]:
-    """Return the facts that are the same for all data sets of a run."""
-    return {name: value for name, value in result.provenance.items() if name != "data"}
-
-
-def _shared(facts: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return facts; if results differ, all values of a fact are listed."""
-    names = dict.fromkeys(name for each in facts for name in each)
-    return {
-        name: "; ".join(dict.fromkeys(each[name] for each in facts if name in each))
-        for name in names
-    }
+def _run_facts(results: Sequence[Result]) -> dict[str, str]:
+    """Return the provenance of all data sets; if results differ, all values are listed."""
+    facts: dict[str, dict[str, None]] = {}
+    for result in results:
+        for name, value in result.provenance.items():
+            facts.setdefault(name, {})[value] = None
+    return {name: "; ".join(values) for name, values in facts.items() if name != "data"}
 
 
 def _settings(results: Sequence[Result], methods: Sequence[str]) -> list[tuple[str, str]]:
@@ -307,13 +303,10 @@ def _settings(results: Sequence[Result], methods: Sequence[str]) -> list[tuple[s
         if len(said) == 1:
             rows.append((method, said.pop()))
         else:
-            rows += [(f"{method}, {_round(result)}", _said(result)) for result in of_method]
+            for each in of_method:
+                seed = "" if each.seed is None else f", seed {each.seed}"
+                rows.append((f"{method}, {each.data}{seed}", _said(each)))
     return rows
-
-
-def _round(result: Result) -> str:
-    """Return data set and seed."""
-    return result.data if result.seed is None else f"{result.data}, seed {result.seed}"
 
 
 def _said(result: Result) -> str:
@@ -322,26 +315,18 @@ def _said(result: Result) -> str:
     return "; ".join(filter(None, [settings, result.note])) or "–"
 
 
-def _data(results: Sequence[Result]) -> list[tuple[str, str]]:
-    """Return the hash of each data set."""
-    known = dict.fromkeys((result.data, result.provenance.get("data", "–")) for result in results)
-    return list(known)
-
-
 TIMES_TEXT = (
     "Seconds over all folds and seeds, as measured on the machine named below. Methods with the "
     "same distance share one search per fold: its time is listed for each of them but was spent "
     "only once. Fit and predict times are each method's own."
 )
-OWN = ("fit", "predict")
 
 
 def times_section(results: Sequence[Result], methods: Sequence[str]) -> Section:
     """Return the seconds of each method, in total and per data set."""
     data = list(dict.fromkeys(result.data for result in results))
-    spent = {(d, m): _own_seconds(results, d, m) for d in data for m in methods}
-    searched = {(d, m): _seconds(results, d, m, ("search",)) for d in data for m in methods}
-    totals: dict[str, float] = {m: sum(spent[d, m] or 0.0 for d in data) for m in methods}
+    spent = {m: [_seconds(results, m, ("fit", "predict"), d) for d in data] for m in methods}
+    totals = {m: sum(seconds or 0.0 for seconds in spent[m]) for m in methods}
     order = sorted(methods, key=lambda method: totals[method])
     columns = [
         Column("method"),
@@ -350,39 +335,21 @@ def times_section(results: Sequence[Result], methods: Sequence[str]) -> Section:
         *(Column(name, ".2f", better="low", group="fit + predict") for name in data),
     ]
     rows = [
-        (
-            method,
-            _total(searched, data, method),
-            totals[method],
-            *(spent[name, method] for name in data),
-        )
+        (method, _seconds(results, method, ("search",)), totals[method], *spent[method])
         for method in order
     ]
     table = DataTable("Seconds by method, fastest first", columns, rows)
     return Section("Times", [Paragraph(TIMES_TEXT), table])
 
 
-def _total(
-    seconds: Mapping[tuple[str, str], float | None], data: Sequence[str], method: str
-) -> Value | Cell:
-    """Return the sum over data sets; None for a method that uses no graph."""
-    known = [each for name in data if (each := seconds[name, method]) is not None]
-    return sum(known) if known else None
-
-
-def _own_seconds(results: Sequence[Result], data: str, method: str) -> float | None:
-    """Return the seconds of fit and predict."""
-    return _seconds(results, data, method, OWN)
-
-
 def _seconds(
-    results: Sequence[Result], data: str, method: str, steps: Sequence[str]
+    results: Sequence[Result], method: str, steps: Sequence[str], data: str | None = None
 ) -> float | None:
-    """Return the seconds of some steps of a method on a data set, over all seeds."""
+    """Return the seconds of some steps of a method, on a data set or on all; None without any."""
     known = [
         result.seconds[step]
         for result in results
-        if (result.data, result.method) == (data, method)
+        if result.method == method and data in (None, result.data)
         for step in steps
         if step in result.seconds
     ]

@@ -16,7 +16,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 from xml.etree import ElementTree as ET
 
-from vicinal._core.html import BAR, INK, QUIET, Html, contents, document, element, together
+from vicinal._core.html import Html, contents, document, element, together
+from vicinal.selection.plots import BAR, INK, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ from typing import Any
 
 from vicinal._core.html import in_latex
 from vicinal.comparison import Ranking, corrected_t_test, rank_methods
-from vicinal.comparison.score_tables import Better, paired
+from vicinal.comparison.score_tables import paired
 from vicinal.errors import InvalidArgumentError, optional_module
 from vicinal.metrics import metric_info
 from vicinal.metrics.catalogue import is_declared
@@ -93,24 +93,18 @@ def _row(results: Sequence[Result], found: Ranking, data: str, alpha: float) -> 
 
 def _mark(results: Sequence[Result], found: Ranking, data: str, method: str, alpha: float) -> str:
     """Return the mark of a value that differs from the first method's."""
-    runs = [_runs(results, data, name, found.metric) for name in (found.methods[0], method)]
+    kept = [each for each in paired(results) if each.data == data]
+    runs = [
+        [each.values.get(found.metric, ()) for each in kept if each.method == name]
+        for name in (found.methods[0], method)
+    ]
     first, other = ([value for run in each for value in run] for each in runs)
     if method == found.methods[0] or len(first) < 2 or len(first) != len(other):
         return ""
-    better: Better = "low" if found.better == "low" else "high"
-    test = corrected_t_test(other, first, 1 / max(2, len(runs[0][0])), better=better)
+    test = corrected_t_test(other, first, 1 / max(2, len(runs[0][0])), better=found.better)
     if not test.p < alpha:
         return ""
     return f" {BETTER if test.mean > 0 else WORSE}"
-
-
-def _runs(results: Sequence[Result], data: str, method: str, metric: str) -> list[Sequence[float]]:
-    """Return the values of the folds, one list per run of cross-validation."""
-    return [
-        each.values.get(metric, ())
-        for each in paired(results)
-        if (each.data, each.method) == (data, method)
-    ]
 
 
 TIDY = ("data", "method", "name", "seed", "fold", "metric", "value", "better", "experiment")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TypeAlias
 
+from vicinal.comparison.method_ranking import Mark
 from vicinal.report.page import Details, Paragraph, Section
 from vicinal.report.sortable_table import Cell, Column, DataTable
 
@@ -34,15 +35,7 @@ class ReportedCell:
     std: float | None = None
 
 
-@dataclass(frozen=True)
-class OwnCell:
-    """Our result for the same cell: mean and standard deviation."""
-
-    mean: float
-    deviation: float | None = None
-
-
-Pair: TypeAlias = tuple[ReportedCell, OwnCell]
+Pair: TypeAlias = tuple[ReportedCell, Mark]
 
 
 def same_name(name: str) -> str:
@@ -52,7 +45,7 @@ def same_name(name: str) -> str:
 
 
 def reported_section(
-    cells: Iterable[ReportedCell], ours: Mapping[tuple[str, str, str], OwnCell]
+    cells: Iterable[ReportedCell], ours: Mapping[tuple[str, str, str], Mark]
 ) -> Section | None:
     """Return a table of the cells that we also have; None if there are none."""
     pairs = [
@@ -106,7 +99,7 @@ def _all_cells(pairs: Sequence[Pair]) -> DataTable:
     return DataTable("Ours against the papers'", columns, [_row(*pair) for pair in pairs])
 
 
-def _row(cell: ReportedCell, own: OwnCell) -> list[str | Cell]:
+def _row(cell: ReportedCell, own: Mark) -> list[str | Cell]:
     """Return the row of one cell."""
     return [
         cell.dataset,

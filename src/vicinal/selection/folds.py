@@ -134,17 +134,6 @@ JOINT = Search("joint")
 Step = tuple[str, Any]
 
 
-@dataclass(frozen=True)
-class Widths:
-    """The number of neighbours needed per search."""
-
-    by_search: Mapping[Search, int]
-
-    def of(self, search: Search) -> int:
-        """Return the number of neighbours needed from a search."""
-        return self.by_search.get(search, 0)
-
-
 class Folds:
     """The folds of some rows, with the neighbours that each search finds.
 
@@ -160,7 +149,7 @@ class Folds:
         X: object,
         Y: Csr,
         splits: Sequence[Split],
-        widths: Widths,
+        widths: Mapping[Search, int],
         n_jobs: int | None,
         steps: Sequence[Step] = (),
         *,
@@ -171,7 +160,9 @@ class Folds:
         self._widths, self._steps, self._n_jobs = widths, steps, n_jobs
         self._shared, self._graph = shared and not steps, graph
         self._searches: dict[Search, SharedSearch] = {}
-        self._last: tuple[int, tuple[Features, Features] | None] = (-1, None)
+        self._number = -1
+        self._rows: tuple[Features, Features] | None = None
+        self._by_search: dict[Search, Fold] = {}
         if graph is not None:
             check_graph(graph, Y.shape[0], Y.shape[0], 1)
 
@@ -187,14 +178,21 @@ class Folds:
         return self._search(wanted).graph if self._shared else None
 
     def fold(self, number: int, search: Search) -> Fold:
-        """Return a fold with the neighbours that a search finds."""
-        split = self.splits[number]
-        train, test = self._rows(number)
+        """Return a fold with the neighbours that a search finds; release those of other numbers."""
+        if number != self._number:
+            self._number, self._rows, self._by_search = number, None, {}
+        if search not in self._by_search:
+            self._by_search[search] = self._fold(self.splits[number], search)
+        return self._by_search[search]
+
+    def _fold(self, split: Split, search: Search) -> Fold:
+        """Return the fold of a split."""
+        train, test = self._features(split)
         began = perf_counter()
         graph, held_out = self._graphs(split, search, train, test)
         seconds = perf_counter() - began
         training = Training(graph, self.Y[split.train], train)
-        if self._widths.of(JOINT):
+        if self._widths.get(JOINT, 0):
             training = replace(training, joint=self._joint(split, training))
         return Fold(training, held_out, test, self.Y[split.test], seconds)
 
@@ -202,7 +200,7 @@ class Folds:
         self, split: Split, search: Search, train: Features, test: Features
     ) -> tuple[NeighborGraph, NeighborGraph]:
         """Return the neighbours of a fold's training rows and of its held-out rows."""
-        k = self._widths.of(search)
+        k = self._widths.get(search, 0)
         if self._graph is not None:
             return given_fold(self._graph, split, k)
         if self._shared:
@@ -215,12 +213,12 @@ class Folds:
         if self._shared:
             return self._search(JOINT).training(split)
         both = joined(check_features(training.X), training.Y)
-        return TrainingRows(both, COSINE.name, self._n_jobs).query_self(self._widths.of(JOINT))
+        return TrainingRows(both, COSINE.name, self._n_jobs).query_self(self._widths.get(JOINT, 0))
 
     def _search(self, wanted: Search) -> SharedSearch:
         """Return the search of all rows."""
         if wanted not in self._searches:
-            k, share = self._widths.of(wanted), train_share(self.splits, self.Y.shape[0])
+            k, share = self._widths.get(wanted, 0), train_share(self.splits, self.Y.shape[0])
             rows, metric = check_features(self.X), wanted.metric
             if wanted == JOINT:
                 rows, metric = joined(rows, self.Y), COSINE.name
@@ -229,16 +227,13 @@ class Folds:
             )
         return self._searches[wanted]
 
-    def _rows(self, number: int) -> tuple[Features, Features]:
-        """Return the preprocessed rows of a fold; those of the most recent fold are cached."""
-        last, rows = self._last
-        if rows is None or number != last:
-            split = self.splits[number]
+    def _features(self, split: Split) -> tuple[Features, Features]:
+        """Return the preprocessed rows of the current fold."""
+        if self._rows is None:
             steps = [(name, clone(step)) for name, step in self._steps]
             train = fit_steps(steps, take_rows(self.X, split.train), self.Y[split.train])
-            rows = train, transform(steps, take_rows(self.X, split.test))
-            self._last = number, rows
-        return rows
+            self._rows = train, transform(steps, take_rows(self.X, split.test))
+        return self._rows
 
 
 def given_fold(graph: NeighborGraph, split: Split, k: int) -> tuple[NeighborGraph, NeighborGraph]:
@@ -261,23 +256,6 @@ def given_fold(graph: NeighborGraph, split: Split, k: int) -> tuple[NeighborGrap
     width = min(k, n_train - 1)
     training = kept.nearest(split.train, max(width, 1), refuse)
     return training, kept.nearest(split.test, min(k, n_train), refuse)
-
-
-class CurrentFold:
-    """The current fold, created once for all methods that use the same search."""
-
-    def __init__(self, folds: Folds) -> None:
-        self._folds = folds
-        self._number = -1
-        self._by_search: dict[Search, Fold] = {}
-
-    def fold(self, number: int, search: Search) -> Fold:
-        """Return a fold and release any other fold."""
-        if number != self._number:
-            self._number, self._by_search = number, {}
-        if search not in self._by_search:
-            self._by_search[search] = self._folds.fold(number, search)
-        return self._by_search[search]
 
 
 def fit_steps(steps: Sequence[Step], X: object, Y: object) -> Features:
@@ -330,11 +308,9 @@ class Problem:
 
     def folds(self, grids: Sequence[Grid], n_jobs: int | None) -> Folds:
         """Return the folds, with as many neighbours as the grids may need."""
-        widths, Y = neighbor_widths(grids), self.labels.matrix
-        if self.per_fold and self.steps:
-            return Folds(self.given, Y, self.splits, widths, n_jobs, self.steps, graph=self.graph)
-        features = self.features
-        return Folds(features, Y, self.splits, widths, n_jobs, shared=True, graph=self.graph)
+        steps = self.steps if self.per_fold else []
+        X, given = self.given if steps else self.features, (neighbor_widths(grids), n_jobs, steps)
+        return Folds(X, self.labels.matrix, self.splits, *given, shared=True, graph=self.graph)
 
     def try_values(self, grids: Sequence[Grid]) -> None:
         """Fit every given value on a few rows, so that an invalid value is rejected immediately."""
@@ -398,7 +374,7 @@ def is_texts(X: Any) -> bool:
     return is_column and all(isinstance(row, str) for row in X)
 
 
-def neighbor_widths(grids: Sequence[Grid]) -> Widths:
+def neighbor_widths(grids: Sequence[Grid]) -> dict[Search, int]:
     """Return the number of neighbours that the grids need, including their possible extensions."""
     widths: dict[Search, int] = {}
     for grid in map(farthest, grids):
@@ -414,7 +390,7 @@ def neighbor_widths(grids: Sequence[Grid]) -> Widths:
     deepest = max(widths.values(), default=0)
     # Axes are inspected one by one, so combinations of k and search that do not occur are covered
     # too.
-    return Widths({search: deepest if k else k for search, k in widths.items()})
+    return {search: deepest if k else k for search, k in widths.items()}
 
 
 def one_by_one(grid: Grid) -> list[Position]:

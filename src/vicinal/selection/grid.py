@@ -1,6 +1,6 @@
 """The grid of a method: a Cartesian product of values, where a setting is an index on each axis."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product, starmap
@@ -59,6 +59,15 @@ class Grid:
             place for name, place in zip(self.axes, position, strict=True) if name not in without
         )
 
+    def grouped(
+        self, positions: Iterable[Position], without: Sequence[str]
+    ) -> dict[Position, list[Position]]:
+        """Return the settings by their indices on all axes except those named."""
+        groups: dict[Position, list[Position]] = {}
+        for position in positions:
+            groups.setdefault(self.places(position, without), []).append(position)
+        return groups
+
     @cached_property
     def kind(self) -> type[Any]:
         """The estimator class of the method."""
@@ -96,10 +105,6 @@ class Grid:
     def value(self, position: Position, name: str) -> Any:
         """Return a parameter of a setting, whether it varies, is fixed, or is the default."""
         return getattr(self.estimator(position), name)
-
-    def with_axis(self, name: str, values: Sequence[object]) -> "Grid":
-        """Return the grid with other values on one axis."""
-        return replace(self, axes={**self.axes, name: tuple(values)})
 
 
 def search_of(model: object) -> Search:
@@ -262,7 +267,7 @@ def beyond_edge(grid: Grid, best: Sequence[Position]) -> Grid | None:
     if not longer:
         return None
     for name, values in longer.items():
-        grid = grid.with_axis(name, values)
+        grid = replace(grid, axes={**grid.axes, name: values})
     return grid
 
 

@@ -8,10 +8,10 @@ other methods. Either way, the values are bit-identical to fitting and evaluatin
 are called on the counts.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from vicinal._core.validation import csr_parts
 from vicinal._native import LcifGrid, SparseMatrix
 from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.errors import InvalidArgumentError
-from vicinal.graph import NeighborGraph
 from vicinal.methods import NeighborEstimator
 from vicinal.methods._formulas import native_matrix
 from vicinal.methods.feature_knn import FeatureKNNScoring
@@ -41,57 +40,42 @@ from vicinal.metrics._sums import check_truth
 from vicinal.metrics.catalogue import Conventions, check_conventions
 from vicinal.metrics.example_based import EXAMPLE_BASED, RowCounts
 from vicinal.metrics.label_based import LABEL_BASED, LabelCounts
-from vicinal.scores import Scores
 from vicinal.selection.grid import Grid, Position
 from vicinal.selection.measure import Measured, Metrics, Scored, measure_sweep
 
 
-@dataclass(frozen=True, eq=False)
-class PartScores:
-    """Scores of one part for one k: of training rows (leave-one-out) and of held-out rows."""
-
-    training: SparseMatrix
-    held_out: SparseMatrix
-
-    @classmethod
-    def of(cls, training: Scores, held_out: Scores) -> "PartScores":
-        """Take sparse scores in which entries not stored are 0."""
-        return cls(native_matrix(stored(training)), native_matrix(stored(held_out)))
-
-
-def instance_parts(fold: Fold, ks: Sequence[int], second_order: bool | str) -> Iterator[PartScores]:
-    """Yield the instance part for each k of `ks` (ascending), of the first or second order."""
-    graphs = (fold.training.graph, fold.graph)
-    _check_width("training.graph", graphs[0], min(ks[-1], fold.training.n_rows - 1))
-    _check_width("graph", graphs[1], min(ks[-1], fold.training.n_rows))
-    if check_order(second_order):
-        joint, literal = fold.training.joint, second_order == LITERAL
-        if joint is not None and not literal:
-            _check_width("joint", joint, min(ks[-1], fold.training.n_rows) - 1)
-        for scoring in SecondOrderScoring.fit_sweep(fold.training, ks, literal):
-            yield PartScores.of(*(scoring.scores(graph) for graph in graphs))
-        return
-    first = InstanceKNNScoring.fit(fold.training, ks[-1])
-    sweeps = (first.sweep(graph, [min(k, graph.k) for k in ks]) for graph in graphs)
-    for training, held_out in zip(*sweeps, strict=True):
-        yield PartScores.of(training, held_out)
+def part_scores(
+    fold: Fold,
+    ks_instance: Sequence[int],
+    ks_feature: Sequence[int],
+    switches: Mapping[str, Any],
+    n_jobs: int | None,
+    with_training: bool = True,
+) -> tuple[Iterator[FoldScores], Iterator[FoldScores]]:
+    """Yield the scores of the instance part for each k, and those of the feature part."""
+    training, order = fold.training, switches["second_order"]
+    kinds = switches["neighbors_of"], switches["aggregate"]
+    features = FeatureKNNScoring.fit_sweep(training, ks_feature, *kinds, n_jobs)
+    instances: Iterable[Scoring] = (InstanceKNNScoring.fit(training, k) for k in ks_instance)
+    if check_order(order):
+        instances = SecondOrderScoring.fit_sweep(training, ks_instance, order == LITERAL)
+    return (
+        score_states(instances, fold, ks_instance, with_training),
+        score_states(features, fold, ks_feature, with_training),
+    )
 
 
-def feature_parts(
-    fold: Fold, ks: Sequence[int], neighbors_of: str, aggregate: str, n_jobs: int | None
-) -> Iterator[PartScores]:
-    """Yield the feature part for each k of `ks`."""
+def check_widths(fold: Fold, k: int, second_order: object) -> None:
+    """Raise unless the graphs of a fold have k neighbours per row."""
     training = fold.training
-    for scoring in FeatureKNNScoring.fit_sweep(training, ks, neighbors_of, aggregate, n_jobs):
-        yield PartScores.of(
-            scoring.scores(training.graph, training.X), scoring.scores(fold.graph, fold.X)
-        )
-
-
-def _check_width(name: str, graph: NeighborGraph, k: int) -> None:
-    """Raise unless a graph of the fold has at least k neighbours per row."""
-    if graph.k < k:
-        raise InvalidArgumentError(f"fold.{name}", f"at least {k} neighbours per row", graph.k)
+    wanted = [("training.graph", training.graph, min(k, training.n_rows - 1))]
+    wanted.append(("graph", fold.graph, min(k, training.n_rows)))
+    if check_order(second_order) and second_order != LITERAL and training.joint is not None:
+        wanted.append(("joint", training.joint, min(k, training.n_rows) - 1))
+    for name, graph, width in wanted:
+        if graph.k < width:
+            expected = f"at least {width} neighbours per row"
+            raise InvalidArgumentError(f"fold.{name}", expected, graph.k)
 
 
 def check_set_metrics(metrics: Sequence[str]) -> tuple[str, ...]:
@@ -140,11 +124,23 @@ class TrueCounts:
         )
 
 
+NativeScores: TypeAlias = tuple[SparseMatrix, SparseMatrix]
+"""Scores of one part for one k: of training rows (leave-one-out) and of held-out rows."""
+
 COUNTS_AT_ONCE = 2**23
 """Counts returned by the core at a time (64 MiB), or more if one k_feat per thread needs more."""
 
 
-def lcif_grid(
+def lcif_grid(fold: Fold, *, ks_instance: Sequence[int], **options: Any) -> Float:
+    """Return the metrics of every setting by k_ins, k_feat, λ and metric.
+
+    The options are those of :func:`lcif_grid_by_k`.
+    """
+    by_k = dict(lcif_grid_by_k(fold, ks_instance=ks_instance, **options))
+    return np.stack([by_k[k] for k in ks_instance])
+
+
+def lcif_grid_by_k(
     fold: Fold,
     *,
     ks_instance: Sequence[int],
@@ -157,63 +153,45 @@ def lcif_grid(
     metrics: Sequence[str],
     conventions: str | Conventions = "vicinal",
     n_jobs: int | None = None,
-) -> Float:
+) -> Iterator[tuple[int, Float]]:
     """Evaluate every setting of LCIF on the held-out rows of a fold.
+
+    Yields each k_ins, ascending, and the metrics by k_feat, λ and metric, as computed.
 
     Memory: 12 bytes per score of a training or held-out row, for the feature part at every k and
     the instance part at one k; per thread 16 to 40 bytes per training score and 9 per label; and
     the counts (:data:`COUNTS_AT_ONCE`).
     """
-    options: dict[str, Any] = {
-        "ks_instance": ks_instance,
-        "ks_feature": ks_feature,
-        "mixings": mixings,
-        "second_order": second_order,
-        "neighbors_of": neighbors_of,
-        "aggregate": aggregate,
-        "threshold": threshold,
-        "metrics": metrics,
-        "conventions": conventions,
-        "n_jobs": n_jobs,
-    }
-    by_k = dict(lcif_grid_by_k(fold, **options))
-    return np.stack([by_k[k] for k in ks_instance])
-
-
-def lcif_grid_by_k(
-    fold: Fold,
-    *,
-    ks_instance: Sequence[int],
-    ks_feature: Sequence[int],
-    mixings: Sequence[float],
-    second_order: bool | str,
-    neighbors_of: str,
-    aggregate: str,
-    threshold: str,
-    metrics: Sequence[str],
-    conventions: str | Conventions,
-    n_jobs: int | None,
-) -> Iterator[tuple[int, Float]]:
-    """Yield each k_ins, ascending, and the metrics by k_feat, λ and metric, as computed."""
     names = check_set_metrics(metrics)
     shares = np.array([check_real("mixings", each, 0, 1) for each in mixings], dtype=np.float64)
     first_ks = _ascending("ks_instance", ks_instance)
     second_ks = _ascending("ks_feature", ks_feature)
     in_order = np.searchsorted(second_ks, ks_feature)
     truth = TrueCounts.of(check_truth(fold.Y))
+    check_widths(fold, first_ks[-1], second_order)
+    switches = dict(zip(SWITCHES, (second_order, neighbors_of, aggregate), strict=True))
     with using_threads(n_jobs):  # not kept open while the caller works with a slice
         n_threads = thread_count()
-        features = list(feature_parts(fold, second_ks, neighbors_of, aggregate, n_threads))
+        parts, by_feature = part_scores(fold, first_ks, second_ks, switches, n_threads)
+        features = list(map(_native, by_feature))
         core = _core(fold, features, shares, threshold, n_threads)
-    parts = instance_parts(fold, first_ks, second_order)
     shape = len(second_ks), len(shares), len(names)
     with part("Label sets of LCIF", len(first_ks)) as advance:
         for k in first_ks:
             with using_threads(n_jobs):
-                cells = _counts(core, next(parts), len(features), len(shares), fold, n_threads)
+                instance = _native(next(parts))
+                cells = _counts(core, instance, len(features), len(shares), fold, n_threads)
                 found = [truth.values(*counts, names, conventions) for counts in cells]
             advance(1)
             yield k, np.array(found).reshape(shape)[in_order]
+
+
+def _native(scores: FoldScores) -> NativeScores:
+    """Return scores of training and held-out rows, whose base is 0, for the compiled core."""
+    held_out, training = scores
+    if training is None:
+        raise ValueError("scores of held-out rows alone")
+    return native_matrix(stored(training)), native_matrix(stored(held_out))
 
 
 def _ascending(name: str, ks: Sequence[int]) -> list[int]:
@@ -225,15 +203,15 @@ def _ascending(name: str, ks: Sequence[int]) -> list[int]:
 
 
 def _core(
-    fold: Fold, features: Sequence[PartScores], shares: Float, threshold: object, n_threads: int
+    fold: Fold, features: Sequence[NativeScores], shares: Float, threshold: object, n_threads: int
 ) -> LcifGrid:
     """Pass the feature parts and the task to the compiled core."""
     rule = check_option("threshold", threshold, ("cardinality", "two-pass"))
     Y = fold.training.Y
     most_frequent = int(np.argmax(np.bincount(Y.indices, minlength=Y.shape[1])))
     return LcifGrid(
-        [part.training for part in features],
-        [part.held_out for part in features],
+        [training for training, _ in features],
+        [held_out for _, held_out in features],
         *csr_parts(fold.Y),
         shares,
         rule == "two-pass",
@@ -245,7 +223,7 @@ def _core(
 
 def _counts(
     core: LcifGrid,
-    instance: PartScores,
+    instance: NativeScores,
     n_features: int,
     n_mixings: int,
     fold: Fold,
@@ -256,10 +234,11 @@ def _counts(
     step = max(n_threads, COUNTS_AT_ONCE // max(numbers_each, 1))
     for first in range(0, n_features, step):
         last = min(first + step, n_features)
-        yield from zip(
-            *core.counts(instance.training, instance.held_out, first, last, n_threads), strict=True
-        )
+        yield from zip(*core.counts(*instance, first, last, n_threads), strict=True)
 
+
+SWITCHES = ("second_order", "neighbors_of", "aggregate")
+"""Parameters that decide what the two parts are."""
 
 MIXED_AXES = ("n_neighbors_instance", "n_neighbors_feature", "mixing")
 
@@ -279,11 +258,7 @@ def lcif_swept(
 
     Memory: the scores of the feature part for every k, 16 bytes per stored score.
     """
-    blocks: dict[Position, list[Position]] = {}
-    for position in positions:
-        others = grid.places(position, without=(*grid.decision_axes, *MIXED_AXES))
-        blocks.setdefault(others, []).append(position)
-    for block in blocks.values():
+    for block in grid.grouped(positions, (*grid.decision_axes, *MIXED_AXES)).values():
         yield from _block(grid, block, fold, with_training, rankings_only)
 
 
@@ -301,16 +276,10 @@ def _block(
         part = ks_feature[0] if any_feature else feat, mixing
         of_instance.setdefault(part, []).append(position)
     model = grid.estimator(block[0])
-    states = FeatureKNNScoring.fit_sweep(
-        fold.training, ks_feature, model.neighbors_of, model.aggregate, model.n_jobs
+    instances, by_feature = part_scores(
+        fold, ks_instance, ks_feature, vars(model), model.n_jobs, with_training
     )
-    scores = score_states(states, fold, ks_feature, with_training)
-    features = dict(zip(ks_feature, scores, strict=True))
-    parts: Iterable[Scoring] = (InstanceKNNScoring.fit(fold.training, k) for k in ks_instance)
-    if check_order(model.second_order):
-        literal = model.second_order == LITERAL
-        parts = SecondOrderScoring.fit_sweep(fold.training, ks_instance, literal)
-    instances = score_states(parts, fold, ks_instance, with_training)
+    features = dict(zip(ks_feature, by_feature, strict=True))
     for ins, instance in zip(ks_instance, instances, strict=True):
         for (feat, mixing), same in wanted[ins].items():
             yield Scored(same, *_mixed(instance, features[feat], mixing))
@@ -334,7 +303,7 @@ def measure_lcif(
 ) -> Iterator[dict[Position, Measured]]:
     """Yield the metrics of each setting, as :func:`measure_sweep` does."""
     only_ranked = partial(lcif_swept, rankings_only=True)
-    for block in _blocks(grid, positions):
+    for block in grid.grouped(positions, MIXED_AXES).values():
         rule = compiled_rule(grid.estimator(block[0]))
         if rule is None or not metrics.labels:
             sweep = lcif_swept if metrics.labels else only_ranked
@@ -383,7 +352,7 @@ def _of_sets(
         ks_instance=axes[0],
         ks_feature=axes[1],
         mixings=axes[2],
-        **{name: getattr(model, name) for name in ("second_order", "neighbors_of", "aggregate")},
+        **{name: getattr(model, name) for name in SWITCHES},
         threshold=rule,
         metrics=metrics.labels,
         conventions=metrics.rules,
@@ -398,11 +367,3 @@ def _of_sets(
             for position, (ins, feat, mixing) in wanted.items()
             if ins == k
         }
-
-
-def _blocks(grid: Grid, positions: Sequence[Position]) -> list[list[Position]]:
-    """Group settings by all parameters except the axes of the compiled grid."""
-    blocks: dict[Position, list[Position]] = {}
-    for position in positions:
-        blocks.setdefault(grid.places(position, without=MIXED_AXES), []).append(position)
-    return list(blocks.values())

@@ -16,7 +16,7 @@ from vicinal._core.arrays import Csr, Float
 from vicinal._core.progress import Advance, unseen
 from vicinal.decision.rule import is_fitted, needs_of
 from vicinal.methods import NeighborEstimator
-from vicinal.methods.fold import Fold, answers, answers_on, fit_on, sweep_together
+from vicinal.methods.fold import Fold, fit_on, predict_on, sweep_together
 from vicinal.methods.training import k_fold_scores
 from vicinal.metrics import metric_info
 from vicinal.metrics._sums import check_labels, check_ranking
@@ -110,13 +110,12 @@ def swept(
     """Score settings of a method on a fold."""
     neighbors = grid.declared.neighbors
     apart = (*grid.decision_axes, *(() if neighbors is None else (neighbors,)))
-    sweeps: dict[Position, dict[int, list[Position]]] = {}
-    for position in positions:
-        k = 0 if neighbors is None else int(grid.value(position, neighbors))
-        sweep = grid.places(position, without=apart)
-        sweeps.setdefault(sweep, {}).setdefault(k, []).append(position)
     together: dict[tuple[Position, tuple[int, ...]], list[dict[int, list[Position]]]] = {}
-    for by_k in sweeps.values():
+    for sweep in grid.grouped(positions, apart).values():
+        by_k: dict[int, list[Position]] = {}
+        for position in sweep:
+            k = 0 if neighbors is None else int(grid.value(position, neighbors))
+            by_k.setdefault(k, []).append(position)
         ks = tuple(sorted(by_k))
         rest = grid.places(by_k[ks[0]][0], without=(*apart, grid.declared.sweeps or ""))
         together.setdefault((rest, ks), []).append(by_k)
@@ -206,12 +205,13 @@ def _fitted(model: Any, fold: Fold, meter: Meter) -> Measured:
     fitted = perf_counter()
     # A method that tunes itself may have chosen another k or distance than the fold's graph.
     tuned = getattr(model, "chosen_", None)
-    answered = answers_on(model, fold) if tuned is None else answers(model.model_, fold.X)
+    given = (model, fold.X, fold.graph) if tuned is None else (model.model_, fold.X)
+    predicted = predict_on(*given)
     seconds = {"fit": fitted - began, "predict": perf_counter() - fitted}
     if isinstance(model, NeighborEstimator) and model.needed_neighbors():
         seconds["search"] = fold.search_seconds
-    labels = check_labels(answered[0], fold.Y)
-    scores = None if answered[1] is None else check_ranking(answered[1], fold.Y)
+    labels = check_labels(predicted[0], fold.Y)
+    scores = None if predicted[1] is None else check_ranking(predicted[1], fold.Y)
     values = meter.of_labels(labels) if meter.metrics.labels else {}
     if scores is not None:
         values |= meter.of_scores(scores)

@@ -8,11 +8,9 @@ import numpy as np
 
 from vicinal._core.arrays import Csr, Float, Int
 from vicinal._core.checks import check_integer
-from vicinal._core.html import INK
 from vicinal.decision import FittedDecision, FittedNeverEmpty, Threshold
 from vicinal.errors import InvalidArgumentError
 from vicinal.methods import NeighborEstimator
-from vicinal.methods.registry import NEIGHBORS
 from vicinal.methods.training import training_scores
 from vicinal.metrics import evaluate, metric_info
 from vicinal.scores import Scores
@@ -22,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+INK, QUIET, BAR = "#1a1a1a", "#6b6b6b", "#b3401f"
+NEIGHBORS = ("n_neighbors", "n_neighbors_instance")
 ARROWS = {"low": "lower is better", "high": "higher is better", "none": ""}
 
 

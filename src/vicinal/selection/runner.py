@@ -10,19 +10,22 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from vicinal._core.arrays import Float
+from vicinal._core.files import append_json_line, read_json_lines
 from vicinal._core.progress import Advance, part, shown
 from vicinal._core.threads import using_threads
-from vicinal.errors import InvalidArgumentError
+from vicinal.errors import DataFormatError, InvalidArgumentError
 from vicinal.methods import LCIF, NeighborEstimator
 from vicinal.methods.fold import Fold
 from vicinal.metrics.label_based import LabelCounts
-from vicinal.results import ResumableStore, digest_of, source_hash
-from vicinal.selection.folds import CurrentFold, Folds
+from vicinal.results import digest_of, source_hash
+from vicinal.selection.folds import Folds
 from vicinal.selection.grid import Grid, Position, Search
 from vicinal.selection.lcif_grid import measure_lcif
 from vicinal.selection.measure import Measured, Metrics, measure_fits, measure_sweep, swept
@@ -52,7 +55,11 @@ Keys: TypeAlias = tuple[str, ...]
 
 
 class FoldStore:
-    """What was measured of settings on folds, kept in memory and, if there is a path, in a file."""
+    """What was measured of settings on folds, kept in memory and, if there is a path, in a file.
+
+    A line whose writing was interrupted is skipped (:mod:`vicinal._core.files`). The first line is
+    `head`, if it is given: a name, and a digest of what all values have in common.
+    """
 
     def __init__(
         self,
@@ -60,12 +67,21 @@ class FoldStore:
         head: tuple[str, str] | None = None,
         what: str = "results of a fold",
     ) -> None:
-        self._lines: ResumableStore[Keys, Piece] | None = None
+        self._path = None if path is None else Path(path)
         self._known: dict[str, Measured] = {}
-        if path is not None:
-            self._lines = ResumableStore(path, what, _read, _line, head)
-            for keys, piece in self._lines.items():
-                self._add(keys, piece)
+        if self._path is None:
+            return
+
+        def read(parts: Mapping[str, Any]) -> tuple[Keys, Piece] | str:
+            digest = None if head is None else parts.get(head[0])
+            return digest if isinstance(digest, str) else _read(parts)
+
+        lines = list(read_json_lines(self._path, what, read))
+        if head is not None:
+            _check_head(self._path, head, lines)
+        for line in lines:
+            if not isinstance(line, str):
+                self._add(*line)
 
     def get(self, key: str, metrics: Metrics) -> Measured | None:
         """Return what was measured, if it contains all metrics that can be computed."""
@@ -81,14 +97,14 @@ class FoldStore:
         values = np.array([[each.values[name] for name in names] for each in measured])
         piece = Piece(names, values.reshape(len(measured), -1), measured[0] if detailed else None)
         self._add(tuple(keys), piece)
-        if self._lines is not None:
-            self._lines[tuple(keys)] = piece
+        if self._path is not None:
+            append_json_line(self._path, _line(tuple(keys), piece))
 
     def clear(self) -> None:
         """Discard everything and remove the file, as the work is complete."""
         self._known.clear()
-        if self._lines is not None:
-            self._lines.clear()
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
 
     def _add(self, keys: Keys, piece: Piece) -> None:
         for at, key in enumerate(keys):
@@ -96,6 +112,18 @@ class FoldStore:
             if old is not None:
                 new = replace(new, values={**old.values, **new.values})
             self._known[key] = new
+
+
+def _check_head(path: Path, head: tuple[str, str], lines: Sequence[object]) -> None:
+    """Write the first line of a new file, or raise if an existing first line differs."""
+    name, wanted = head
+    if not lines:
+        append_json_line(path, {name: wanted})
+    elif not isinstance(lines[0], str):
+        raise DataFormatError(path, f"{name!r} first", "a piece of work", line=1)
+    if any(isinstance(each, str) and each != wanted for each in lines):
+        expected = "results of the same rows, labels and folds"
+        raise InvalidArgumentError("store", expected, f"others in {path}")
 
 
 def _line(keys: Keys, piece: Piece) -> dict[str, Any]:
@@ -186,11 +214,10 @@ class Runner:
         if not self.complete or not pieces:
             return
         try:
-            current = CurrentFold(self.folds)
             total = sum(len(task.positions) for _, task in pieces)
             with shown(self.show), part(description, total) as advance:
                 for number, task in pieces:
-                    self._try(task, number, current, advance)
+                    self._try(task, number, advance)
         except KeyboardInterrupt:
             self.complete = False
             if not self._found:
@@ -228,18 +255,18 @@ class Runner:
         for search, asked in by_search.items():
             yield Task(grid, asked, search)
 
-    def _try(self, task: Task, number: int, current: CurrentFold, advance: Advance) -> None:
+    def _try(self, task: Task, number: int, advance: Advance) -> None:
         """Evaluate settings on a fold; a method that may fail and does is left out from now on."""
         if task.grid.method in self.failed:
             advance(len(task.positions))
             return
         try:
-            self._measure(task, number, current, advance)
+            self._measure(task, number, advance)
         except self.failures as error:
             why = " ".join(f"{type(error).__name__}: {error}".split())
             self.failed[task.grid.method] = f"fold {number + 1}: {why}"
 
-    def _measure(self, task: Task, number: int, current: CurrentFold, advance: Advance) -> None:
+    def _measure(self, task: Task, number: int, advance: Advance) -> None:
         """Reuse stored values, and compute and store the others."""
         keys = {position: self._key(task.grid, position, number) for position in task.positions}
         missing = []
@@ -253,28 +280,17 @@ class Runner:
             advance(len(keys) - len(missing))
         if not missing:
             return
-        fold = current.fold(number, task.search)
+        fold = self.folds.fold(number, task.search)
         with using_threads(self.n_jobs):
-            for found in self._values(task.grid, missing, fold, advance):
-                listed = list(found)
-                if self.kept is not None:
-                    for each in listed:
-                        self.kept(task.grid, number, found[each])
-                self.store.add(
-                    [keys[each] for each in listed],
-                    [found[each] for each in listed],
-                    self.detailed,
-                )
-                for position in listed:
-                    without = replace(found[position], scores=None, labels=None)
-                    self._keep(task.grid, position, number, without)
-
-    def _values(
-        self, grid: Grid, positions: Sequence[Position], fold: Fold, advance: Advance
-    ) -> Iterator[dict[Position, Measured]]:
-        """Yield groups of settings with what was measured of them, as they are computed."""
-        arguments = grid, positions, fold, self.metrics, self.n_jobs, advance
-        return measure_fits(*arguments, detailed=True) if self.detailed else measure(*arguments)
+            compute = partial(measure_fits, detailed=True) if self.detailed else measure
+            given = task.grid, missing, fold, self.metrics, self.n_jobs, advance
+            for found in compute(*given):
+                for position, measured in found.items():
+                    if self.kept is not None:
+                        self.kept(task.grid, number, measured)
+                    found[position] = replace(measured, scores=None, labels=None)
+                    self._keep(task.grid, position, number, found[position])
+                self.store.add([keys[at] for at in found], [*found.values()], self.detailed)
 
     def _key(self, grid: Grid, position: Position, number: int) -> str:
         """Return a key that identifies a setting on a fold."""

@@ -16,10 +16,10 @@ from vicinal._core.labels import read_labels
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph
 from vicinal.methods import NeighborEstimator, prepared
-from vicinal.methods.fold import answers, dense_labels
+from vicinal.methods.fold import dense_labels, predict_on
 from vicinal.methods.pipeline import Model, Pipeline, estimator_of
 from vicinal.metrics import Conventions, evaluate, metric_info
-from vicinal.metrics.catalogue import every_metric
+from vicinal.metrics.catalogue import better_side, every_metric
 from vicinal.results import plain
 from vicinal.selection.folds import Folds, Problem, read_problem, take_rows
 from vicinal.selection.grid import (
@@ -270,7 +270,9 @@ def tune(
     table = runner.table(grids)
     model = _refitted(problem, folds, table, grids, metric) if refit else None
     steps = tuple(str(plain(step)) for _, step in problem.steps)
-    return TuningResult(metric, _best(table), table, model, runner.complete, steps)
+    sided = [name for name in table.metrics if metric_info(name).better != "none"]
+    best = {name: found for name in sided if (found := table.best(name)) is not None}
+    return TuningResult(metric, best, table, model, runner.complete, steps)
 
 
 def metric_names(metric: str, metrics: Sequence[str] | str | None) -> tuple[str, ...]:
@@ -288,15 +290,8 @@ def metric_names(metric: str, metrics: Sequence[str] | str | None) -> tuple[str,
 def _with_a_better_side(metrics: Sequence[str]) -> tuple[str, ...]:
     """Raise for metrics that cannot be optimised."""
     for name in metrics:
-        if metric_info(name).better == "none":
-            raise InvalidArgumentError("metric", "a metric that can be optimised", repr(name))
+        better_side(name)
     return tuple(metrics)
-
-
-def _best(table: TuningTable) -> dict[str, Best]:
-    """Return the best setting for each metric that has one."""
-    sided = [name for name in table.metrics if metric_info(name).better != "none"]
-    return {name: best for name in sided if (best := table.best(name)) is not None}
 
 
 def _refitted(
@@ -418,7 +413,9 @@ def nested(
     (1.0, [{'n_neighbors': 1}, {'n_neighbors': 1}, {'n_neighbors': 1}])
     """
     check_integer("inner", inner, low=2)
-    _check_options(options)
+    for name in ("cv", "refit", "label_names"):  # set by nested evaluation, or of no use for it
+        if name in options:
+            raise InvalidArgumentError("options", f"no {name} in a nested evaluation", "one")
     rows = np.asarray(X) if isinstance(X, list) and not (X and isinstance(X[0], str)) else X
     labels = read_labels(Y, count_rows(rows)).matrix
     names = metric_names(metric, metrics)
@@ -450,13 +447,6 @@ def _files(store: str | os.PathLike[str] | None) -> Iterator[Path | None]:
         yield None if store is None else Path(store) / f"fold-{number}.jsonl"
 
 
-def _check_options(options: Mapping[str, object]) -> None:
-    """Refuse arguments of ``tune`` that a nested evaluation sets itself, or has no use for."""
-    for name in ("cv", "refit", "label_names"):
-        if name in options:
-            raise InvalidArgumentError("options", f"no {name} in a nested evaluation", "one")
-
-
 def _tested(
     found: TuningResult,
     X: object,
@@ -471,7 +461,7 @@ def _tested(
     features, model = prepared(found.estimator, take_rows(X, split.test))
     measured = evaluate(
         labels[split.test],
-        *answers(model, features),
+        *predict_on(model, features),
         metrics=names,
         conventions=conventions,
         train_label_counts=labels[split.train],

@@ -1,6 +1,5 @@
 """The table of tuning results: every setting, fold and metric, and the best settings."""
 
-import csv
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -13,8 +12,7 @@ from vicinal._core.arrays import Bool, Float
 from vicinal._core.checks import check_option
 from vicinal._core.files import without_nan
 from vicinal._core.html import Cells, Tabular
-from vicinal.errors import InvalidArgumentError
-from vicinal.metrics import metric_info
+from vicinal.metrics.catalogue import better_side
 from vicinal.results import plain
 
 
@@ -114,9 +112,7 @@ class TuningTable(Tabular):
             Settings to choose from; all by default.
         """
         rows = np.arange(len(self)) if among is None else np.asarray(among, dtype=np.int64)
-        better = metric_info(metric).better
-        if better == "none":
-            raise InvalidArgumentError("metric", "a metric that can be optimised", repr(metric))
+        better = better_side(metric)
         counts = self.done[rows].sum(axis=1)
         rows = rows[counts == counts.max(initial=1)]
         means = self.mean(metric)[rows]
@@ -179,12 +175,6 @@ class TuningTable(Tabular):
                 ]
                 rows.append([self.methods[at], *values, metric, *figures, *measured])
         return Cells(["method", *shown, *others], rows)
-
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write one line per setting and metric, one column per parameter and fold."""
-        header, rows = self.cells()
-        with Path(path).open("w", encoding="utf-8", newline="") as stream:
-            csv.writer(stream).writerows([header, *rows])
 
 
 def spread(values: Float, done: Bool) -> Float:

@@ -294,10 +294,10 @@ def test_a_row_of_weight_w_counts_as_w_rows(rule: Any, cuts: list[int]) -> None:
     scores, weights = rng.integers(0, 8, size=(5, 3)) / 8, np.array([3, 1, 2, 1, 4])
     Y = indicator(rng.integers(0, 2, size=(5, 3)))
     blocks = [Scores.dense(part) for part in np.split(scores, cuts)]
-    found = rule.fit_weighted(blocks, Y, weights.astype(np.float64))
+    found = rule.fit_blocks(blocks, Y, weights.astype(np.float64))
     again = np.repeat(np.arange(5), weights)
     assert found == rule.fit(Scores.dense(scores[again]), Y[again])
-    never = NeverEmpty(rule, when_all_zero="most-frequent").fit_weighted(
+    never = NeverEmpty(rule, when_all_zero="most-frequent").fit_blocks(
         [Scores.dense(scores)], Y, weights.astype(np.float64)
     )
     counts = Y[again].sum(axis=0)

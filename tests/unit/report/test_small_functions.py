@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from vicinal.comparison.method_ranking import Mark
 from vicinal.report.comparison_details import _family_name, k_curves, metric_title
 from vicinal.report.curves import plot_curves, pooled_curve
 from vicinal.report.paper import parse_names, tidy_rows
-from vicinal.report.reported import OwnCell, ReportedCell, is_near, reported_section, same_name
+from vicinal.report.reported import ReportedCell, is_near, reported_section, same_name
 from vicinal.report.sortable_table import _signed
 from vicinal.results import Result
 
@@ -76,7 +77,7 @@ def test_same_name():
 def test_reported_section():
     cell = ReportedCell("Zhang 2007", "2", "yeast", "ML-kNN", "hamming-loss", 0.194)
     assert (
-        reported_section([cell], {("yeast", "mlknn", "hamming-loss"): OwnCell(0.195)}).title
+        reported_section([cell], {("yeast", "mlknn", "hamming-loss"): Mark(0.195)}).title
         == "Against the papers"
     )
     assert reported_section([cell], {}) is None

@@ -27,7 +27,8 @@ struct RowChoice {
   std::int64_t n_rows() const { return static_cast<std::int64_t>(begin.size()); }
 };
 
-enum class Aggregate { sum, max, signed_sum };
+// A kept mean divides the sum of a column by the weights of the rows that have the column.
+enum class Aggregate { sum, max, signed_sum, kept_mean };
 
 struct RowSums {
   std::vector<std::int64_t> indptr;
@@ -61,6 +62,15 @@ inline void add_row(SparseAccumulator& sums, const CsrView<double>& matrix, std:
     for (std::size_t j = 0; j < columns.size(); ++j) sums.keep_max(columns[j], values[j]);
 }
 
+// Divide the values from `first` on by the weights of their columns, which become 0 again.
+inline void divide(Piece& piece, std::size_t first, std::vector<double>& weights) {
+  for (std::size_t at = first; at < piece.values.size(); ++at) {
+    double& weight = weights[piece.indices[at]];
+    piece.values[at] /= weight;
+    weight = 0.0;
+  }
+}
+
 // Concatenate the pieces of all tasks, freeing each after it is copied.
 inline void join(std::vector<Piece>& pieces, RowSums& out, int n_threads) {
   out.indices.resize(out.indptr.back());
@@ -87,15 +97,19 @@ RowSums row_sums(const RowChoice& choice, const Matrix& matrix, Aggregate aggreg
   VICINAL_ASSERT(start_totals.empty() || start.n_rows() == choice.n_rows());
   const std::int64_t n = choice.n_rows();
   const std::int64_t n_tasks = (n + rows_per_task - 1) / rows_per_task;
-  const bool continued = !start_totals.empty();
+  const bool continued = !start_totals.empty(), kept_mean = aggregate == Aggregate::kept_mean;
+  VICINAL_ASSERT(!(continued && kept_mean));
   RowSums out{std::vector<std::int64_t>(n + 1, 0), {}, {}, std::vector<double>(n, 0.0)};
   std::vector<Piece> pieces(n_tasks);
   std::vector<SparseAccumulator> scratch(std::max(n_threads, 1));
+  std::vector<std::vector<double>> column_weights(scratch.size());
   parallel_for(
       n_tasks, n_threads,
       [&](std::int64_t task, int worker) {
         SparseAccumulator& sums = scratch[worker];
         sums.resize(matrix.n_columns);
+        std::vector<double>& of_column = column_weights[worker];
+        if (kept_mean) of_column.resize(matrix.n_columns, 0.0);
         Piece& piece = pieces[task];
         for (std::int64_t i = task * rows_per_task; i < std::min(n, (task + 1) * rows_per_task);
              ++i) {
@@ -110,9 +124,14 @@ RowSums row_sums(const RowChoice& choice, const Matrix& matrix, Aggregate aggreg
             if (!(weight > 0.0 || (weight < 0.0 && aggregate == Aggregate::signed_sum))) continue;
             total += weight;
             row_sums_detail::add_row(sums, matrix, choice.ids[at], weight, aggregate);
+            if (kept_mean)
+              for (const std::int32_t column : matrix.columns(choice.ids[at]))
+                of_column[column] += weight;
           }
           out.totals[i] = total;
+          const std::size_t first = piece.values.size();
           out.indptr[i + 1] = sums.drain(piece.indices, piece.values);
+          if (kept_mean) row_sums_detail::divide(piece, first, of_column);
         }
       },
       interrupted);

@@ -13,7 +13,7 @@ from vicinal.datasets import Dataset
 from vicinal.graph import NeighborGraph
 from vicinal.index import build_index
 from vicinal.methods import LAMLkNN
-from vicinal.methods.fold import Fold, answers_on, fit_on
+from vicinal.methods.fold import Fold, fit_on, predict_on
 from vicinal.methods.lamlknn import find_centers
 from vicinal.methods.training import Training, check_given
 from vicinal.metrics import evaluate
@@ -101,7 +101,7 @@ def measure(
 
 def answers(estimator: Any, fold: Fold) -> tuple[Csr, Scores]:
     """Fit an estimator and return its label sets and scores for the test rows."""
-    labels, scores = answers_on(fit_on(estimator, fold), fold)
+    labels, scores = predict_on(fit_on(estimator, fold), fold.X, fold.graph)
     return cast("Csr", labels), cast("Scores", scores)
 
 

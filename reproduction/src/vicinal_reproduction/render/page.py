@@ -6,7 +6,6 @@ from pathlib import Path
 
 from vicinal.report.page import (
     MARKERS,
-    QUIET,
     SERIES,
     Block,
     Facts,
@@ -16,6 +15,7 @@ from vicinal.report.page import (
     Section,
 )
 from vicinal.report.sortable_table import Cell, Column, DataTable, Row
+from vicinal.selection.plots import QUIET
 from vicinal_reproduction.figures.cells import Cell as PaperCell
 from vicinal_reproduction.figures.cells import Figures, figures_of, table_cells
 from vicinal_reproduction.figures.curves import curve_points
