@@ -32,7 +32,7 @@ multi-label classification", DSAA 2017, section III-B.
 Adding or removing a row changes the length of its labels' columns, and therefore the similarities
 of every feature that shares a row with one of these labels. So all similarities are dropped; those
 of a feature are computed when a row with this feature is first scored, and kept until the next
-change. They are bit-identical to those of a new fit.
+change. They are identical to those of a new fit.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -71,7 +71,8 @@ def check_language(value: object, name: str = "language") -> str | None:
         code = _OTHER_CODES.get(code, code)
         if code == "auto" or code in LANGUAGES:
             return code
-    raise InvalidArgumentError(name, f"'auto', None or one of {', '.join(LANGUAGES)}", repr(value))
+    expected = "'auto', None or the code of a language, such as 'en' or 'fi'"
+    raise InvalidArgumentError(name, expected, repr(value), f"one of {', '.join(LANGUAGES)}")
 
 
 def is_installed() -> bool:

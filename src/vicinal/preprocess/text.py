@@ -148,7 +148,8 @@ def read_documents(X: object, name: str = "X") -> list[str]:
     documents = []
     for row, document in enumerate(X):
         if not isinstance(document, str):
-            raise InvalidArgumentError(name, "strings", f"{type(document).__name__} in row {row}")
+            got = f"{type(document).__name__} in row {row}"
+            raise InvalidArgumentError(name, "strings", got, "use '' for a missing text")
         documents.append(str(document))
     return documents
 
