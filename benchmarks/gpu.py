@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from vicinal.gpu import DenseSearch, ProjectionLoss, dense_graph
+from vicinal.gpu import DenseSearch, ProjectionLoss
 from vicinal.gpu import search as device_search
 from vicinal.gpu.mlknn_loss import spd_inverse
 from vicinal.gpu.products import full_float32
@@ -82,7 +82,7 @@ def check(name: str, X: Float, metric: str) -> dict[str, object]:
     for kernel in (None, False):
         torch.cuda.synchronize()
         began = time.perf_counter()
-        ids, values = dense_graph(X, None, 10, metric, CUDA, fused=kernel)
+        ids, values = DenseSearch.of(X, metric, CUDA, fused=kernel).self_graph(10)
         line["s" if kernel is None else "plain s"] = round(time.perf_counter() - began, 3)
         line["right" if kernel is None else "plain right"] = bool((ids[chosen] == expected).all())
         graphs.append((ids, values))

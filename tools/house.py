@@ -2,8 +2,8 @@
 
 A module with one importer belongs to its importer. Exceptions: a module that its package exports
 (a method, an index, a metric), a command, a file format, and the modules of ``REASONS``. No module
-name and no class name occurs twice in ``src/vicinal``, which ``tests/unit/test_house.py`` checks;
-names of packages do not count.
+name and no class name occurs twice in ``src/vicinal``, and no constant is defined twice with the
+same name and value. ``tests/unit/test_house.py`` checks this; names of packages do not count.
 """
 
 import ast
@@ -91,6 +91,29 @@ def repeated_classes(files: Mapping[str, Path]) -> dict[str, list[str]]:
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
     )
+
+
+def repeated_constants(files: Mapping[str, Path]) -> dict[str, list[str]]:
+    """Return the constants that more than one module defines with the same value."""
+    return _repeated(
+        (constant, name)
+        for name, file in files.items()
+        for constant in _constants(ast.parse(file.read_text(encoding="utf-8")))
+    )
+
+
+def _constants(tree: ast.Module) -> Iterable[str]:
+    """Yield ``NAME = value`` for each constant of a module, also of those assigned together."""
+    for node in tree.body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        pairs = [(target, node.value)]
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs = list(zip(target.elts, node.value.elts, strict=True))
+        for name, value in pairs:
+            if isinstance(name, ast.Name) and name.id.isupper():
+                yield f"{name.id} = {ast.unparse(value)}"
 
 
 def _repeated(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

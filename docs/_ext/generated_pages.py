@@ -69,6 +69,34 @@ COMMON_PARAMETERS = {
 }
 """Parameters that all metrics share; their docstrings define the metric only."""
 
+METHOD_PARAMETERS = {
+    "X": "Rows, in a form that `fit` takes.",
+    "Q": "Rows to search for, in a form that the index was built from.",
+    "Y": "Labels of the rows: lists of names, or an indicator, dense or sparse.",
+    "y": "Labels of the rows: lists of names, or an indicator, dense or sparse.",
+    "graph": "Neighbours of the rows that were searched before; they are searched if it is None.",
+    "scores": "Scores of all labels.",
+    "state": "What `get_state` returned.",
+    "path": "File.",
+    "top": "How many of the best labels of a row.",
+    "k": "Number of neighbours.",
+    "n_neighbors": "Number of neighbours; None for the model's own.",
+    "return_distance": "Whether distances are returned as well.",
+    "view": "Name of a view, if the model has several; the first if it is None.",
+    "rows": "Ids of training rows.",
+    "blocks": "Rows in blocks, as an iterable.",
+    "weights": "Weights of the rows.",
+    "labels": "Names or numbers of labels.",
+    "label_names": "Names of the columns of an indicator.",
+    "row_names": "Names of the rows.",
+    "classes": "Names of labels that may come later.",
+    "input_features": "Names of the features.",
+    "fit_params": "Not used.",
+    "params": "Passed on to the steps.",
+    "options": "Passed on to the method.",
+}
+"""Parameters that the methods of many classes share, if their docstrings do not describe them."""
+
 _LINK = re.compile(r"(\]\()([^)\s#:]+\.md)((?:#[^)]*)?\))")
 _ANY_LINK = re.compile(r"\[([^\]]+)\]\(([^)\s#:]+)\)")
 _REQUEST = re.compile(r"set_\w+_request$")
@@ -231,16 +259,20 @@ def plain_headings(
 def add_parameters(
     app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]
 ) -> None:
-    """Describe the parameters of a metric."""
-    if what != "function" or not name.startswith("vicinal.metrics.") or "Parameters" in lines:
+    """Describe the parameters of a metric, and those that the methods of many classes share."""
+    metric = what == "function" and name.startswith("vicinal.metrics.")
+    own = str(getattr(value, "__module__", "")).startswith("vicinal")
+    if "Parameters" in lines or not own or not (metric or what == "method"):
         return
+    known = COMMON_PARAMETERS if metric else METHOD_PARAMETERS
     signature = inspect.signature(cast("Callable[..., object]", value))
-    if not set(signature.parameters) <= set(COMMON_PARAMETERS):
+    described = [each for each in signature.parameters if each not in ("self", "cls")]
+    if not described or not set(described) <= set(known):
         return
     place = next((at for at, line in enumerate(lines) if line == "Examples"), len(lines))
     added = ["", "Parameters", "----------"]
-    for parameter in signature.parameters:
-        added += [parameter, f"    {COMMON_PARAMETERS[parameter]}"]
+    for parameter in described:
+        added += [parameter, f"    {known[parameter]}"]
     lines[place:place] = [*added, ""]
 
 

@@ -3,7 +3,7 @@ Labels that come together
 =========================
 
 Multi-label data differ from many single labels in that labels depend on each other. The picture
-shows, for frequent tags of Debian packages, the share of packages with one tag that carry another.
+shows, for frequent tags of Debian packages, the share of packages with one tag that have another.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ together = (Y.T @ Y).toarray()
 share = together / together.diagonal()[:, None]
 
 # %%
-# Rows read: "of the packages with this tag, how many carry the tag of the column?"
+# Rows read: "of the packages with this tag, how many have the tag of the column?"
 
 names = [data.label_names[label] for label in frequent]
 figure, axes = plt.subplots(figsize=(8.5, 7.5), layout="constrained")

@@ -3,7 +3,7 @@ Twelve methods on one plane
 ===========================
 
 Two overlapping labels on generated points of a plane. For each method: the score of the first label
-everywhere, and the line at which the method starts to predict it. Filled points carry the label.
+everywhere, and the line at which the method starts to predict it. Filled points have the label.
 """
 
 import matplotlib.pyplot as plt
@@ -45,7 +45,7 @@ def draw(model, view=lambda rows: rows, note=""):
 # %%
 # BRkNN
 # -----
-# The share of the ten nearest points that carry the label: ten steps.
+# The share of the ten nearest points that have the label: ten steps.
 
 draw(vicinal.BRkNN(10))
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "vicinal/live/feature_labels.hpp"
 #include "vicinal/live/live_model.hpp"
 
 namespace vicinal::bindings {
@@ -120,9 +121,73 @@ void bind_graph(nb::module_& m, const char* name) {
       .def("bytes", &Live::bytes);
 }
 
+// Keeps alive the arrays to which the first rows refer.
+class BoundFeatureLabels {
+ public:
+  BoundFeatureLabels(Vector<std::int64_t> indptr, Vector<std::int32_t> rows, Vector<double> values,
+                     Vector<std::int64_t> label_indptr, Vector<std::int32_t> label_indices,
+                     std::int64_t n_labels, Vector<std::uint8_t> gone)
+      : indptr_(std::move(indptr)), rows_(std::move(rows)), values_(std::move(values)) {
+    nb::gil_scoped_release unlocked;
+    const PatternView labels{view(label_indptr), view(label_indices), n_labels};
+    table_.emplace(CsrView<double>{view(indptr_), view(rows_), view(values_), labels.n_rows()},
+                   labels, view(gone));
+  }
+
+  bool learn(std::int32_t n_rows, std::int32_t n_gone, Vector<std::int32_t> columns,
+             Vector<double> values, Vector<std::int32_t> labels, std::int64_t n_labels) {
+    nb::gil_scoped_release unlocked;
+    return table_->learn({n_rows, n_gone}, {view(columns), view(values)}, view(labels), n_labels);
+  }
+
+  bool forget(std::int32_t n_rows, std::int32_t n_gone, std::int32_t row,
+              Vector<std::int32_t> features) {
+    nb::gil_scoped_release unlocked;
+    return table_->forget({n_rows, n_gone}, row, view(features));
+  }
+
+  auto nearest(Vector<std::int32_t> features, std::int32_t n_rows, std::int32_t n_gone,
+               Vector<std::uint8_t> gone, Vector<double> norms, std::int64_t k) {
+    const auto width = static_cast<std::size_t>(k);
+    std::vector<std::int32_t> ids(features.size() * width, -1);
+    std::vector<double> similarities(ids.size(), 0.0);
+    {
+      nb::gil_scoped_release unlocked;
+      table_->nearest(view(features), {n_rows, n_gone}, view(gone), view(norms),
+                      {ids, similarities, k});
+    }
+    return std::make_tuple(to_numpy(std::move(ids), features.size(), width),
+                           to_numpy(std::move(similarities), features.size(), width));
+  }
+
+ private:
+  Vector<std::int64_t> indptr_;
+  Vector<std::int32_t> rows_;
+  Vector<double> values_;
+  std::optional<FeatureLabels> table_;
+};
+
+void bind_feature_labels(nb::module_& m) {
+  using Bound = BoundFeatureLabels;
+  const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
+  nb::class_<Bound>(m, "FeatureLabels")
+      .def(
+          nb::init<Vector<std::int64_t>, Vector<std::int32_t>, Vector<double>, Vector<std::int64_t>,
+                   Vector<std::int32_t>, std::int64_t, Vector<std::uint8_t>>(),
+          array("indptr"), array("rows"), array("values"), array("label_indptr"),
+          array("label_indices"), nb::arg("n_labels"), array("gone"))
+      .def("learn", &Bound::learn, nb::arg("n_rows"), nb::arg("n_gone"), array("columns"),
+           array("values"), array("labels"), nb::arg("n_labels"))
+      .def("forget", &Bound::forget, nb::arg("n_rows"), nb::arg("n_gone"), nb::arg("row"),
+           array("features"))
+      .def("nearest", &Bound::nearest, array("features"), nb::arg("n_rows"), nb::arg("n_gone"),
+           array("gone"), array("norms"), nb::arg("k"));
+}
+
 }  // namespace
 
 void bind_live(nb::module_& m) {
+  bind_feature_labels(m);
   bind_graph<float>(m, "LiveGraphFloat32");
   bind_graph<double>(m, "LiveGraphFloat64");
 }

@@ -30,20 +30,15 @@ auto row_sums(const Vector<std::int64_t>& begin, const Vector<std::int64_t>& end
                          to_numpy(std::move(sums.values)), to_numpy(std::move(sums.totals)));
 }
 
-// `norms` holds the length of each column of `others`, or is empty: then they are computed.
 auto column_search(const SparseMatrix& items, const SparseMatrix& others, std::int64_t k,
-                   int n_threads, const Vector<double>& norms) {
+                   int n_threads) {
   const auto n_items = static_cast<std::size_t>(items.indptr.size() - 1);
   const auto width = static_cast<std::size_t>(k);
   std::vector<std::int32_t> ids(n_items * width, -1);
   std::vector<double> similarities(n_items * width, 0.0);
   {
     nb::gil_scoped_release release;
-    const std::vector<double> own =
-        norms.size() == 0 ? column_norms(others.rows()) : std::vector<double>{};
-    const std::span<const double> lengths = norms.size() == 0 ? own : view(norms);
-    if (std::ssize(lengths) != others.n_columns) throw std::invalid_argument("a norm per column");
-    vicinal::column_search(items.rows(), others.rows(), lengths, {ids, similarities, k}, n_threads,
+    vicinal::column_search(items.rows(), others.rows(), {ids, similarities, k}, n_threads,
                            interrupted_by_user);
   }
   return std::make_tuple(to_numpy(std::move(ids), n_items, width),
@@ -67,7 +62,7 @@ void bind_rows(nb::module_& m) {
         nb::arg("matrix"), nb::arg("aggregate"), nb::arg("start"), array("start_totals"),
         nb::arg("n_threads"));
   m.def("column_search", &column_search, nb::arg("items"), nb::arg("others"), nb::arg("k"),
-        nb::arg("n_threads"), array("norms"));
+        nb::arg("n_threads"));
 }
 
 }  // namespace vicinal::bindings

@@ -35,6 +35,8 @@ __all__ = [
 ]
 
 Float = NDArray[np.float64]
+UNIT = 2.0**-24
+"""The largest relative error of one rounding to float32."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ import logging
 import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
 
 
 class InvalidArgumentError(ValueError):
@@ -67,6 +69,14 @@ class MissingExtraError(ImportError):
         super().__init__(
             f"{package} is needed for this and is not installed: pip install 'vicinal[{extra}]'"
         )
+
+
+def optional_module(name: str, extra: str, package: str = "") -> Any:
+    """Import a module of an optional dependency, or raise an error that names its extra."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingExtraError(package or name.partition(".")[0], extra) from None
 
 
 class MissingDistributionError(ImportError):

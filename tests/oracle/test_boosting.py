@@ -1,9 +1,12 @@
 """Boosting against trees that are grown from the definition, one split at a time."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from vicinal._native import MOST_BINS
 from vicinal.methods.blend import mixture
@@ -161,9 +164,10 @@ def test_thresholds_divide_values_into_bins(n, n_values, seed):
     assert len(edges) == MOST_BINS - 1
     distinct = np.unique(column)
     if len(distinct) <= MOST_BINS:  # every value has a bin of its own
-        assert edges[np.isfinite(edges)].tolist() == distinct[:-1].tolist()
+        midway = (distinct[:-1] + distinct[1:]) / 2
+        assert edges[np.isfinite(edges)].tolist() == midway.tolist()
     else:
-        assert np.isin(edges[np.isfinite(edges)], distinct).all()
+        assert not np.isin(edges[np.isfinite(edges)], distinct).any()
         assert edges[np.isfinite(edges)][-1] < distinct[-1]
 
 
@@ -185,7 +189,8 @@ def test_bins_of_a_column_hold_about_as_many_cells_each():
 
 def test_as_many_values_as_bins_have_a_bin_each():
     column = np.repeat(np.arange(MOST_BINS), np.arange(MOST_BINS) % 7 + 1).astype(np.float32)
-    assert mixture.bin_thresholds(column[:, None])[0].tolist() == list(range(MOST_BINS - 1))
+    midway = np.arange(MOST_BINS - 1) + 0.5
+    assert mixture.bin_thresholds(column[:, None])[0].tolist() == midway.tolist()
 
 
 def test_many_cells_are_learned_in_fewer_and_larger_steps(monkeypatch):
@@ -197,3 +202,36 @@ def test_many_cells_are_learned_in_fewer_and_larger_steps(monkeypatch):
     monkeypatch.setattr(mixture, "PACES", ((len(X) - 1, large[1]), (0, small)))
     many = mixture.fit_boosting(X, y, row_of, 0)
     assert len(many.trees.roots) < len(few.trees.roots)
+
+
+@settings(max_examples=60)
+@given(n=st.integers(1, 60), n_values=st.integers(1, 4), fewest=st.integers(0, 60), data=st.data())
+def test_one_of_the_rows_with_equal_features_is_kept(n, n_values, fewest, data):
+    seed = data.draw(st.integers(0, 2**32 - 1))
+    X = np.random.default_rng(seed).integers(0, n_values, (n, 2)).astype(np.float64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mixture, "FEWEST_ROWS", fewest)
+        kept = mixture.distinct_rows(sparse.csr_array(X))
+        same = mixture.distinct_rows(sparse.csr_array(X[:, ::-1]))
+    assert kept.tolist() == same.tolist() == sorted(set(kept.tolist()))
+    groups = {tuple(row) for row in X.tolist()}
+    assert {tuple(row) for row in X[kept].tolist()} == groups
+    assert len(kept) == max(len(groups), min(n, fewest))
+    counts = Counter(tuple(row) for row in X[kept].tolist())
+    available = Counter(tuple(row) for row in X.tolist())
+    most = max(counts.values())  # of every group as many, as far as it has them
+    assert all(counts[row] >= min(most - 1, available[row]) for row in groups)
+
+
+def test_frequencies_that_change_a_little_change_nothing():
+    rng = np.random.default_rng(0)
+    frequency = np.log((rng.choice(50, 20, replace=False) + 10.5) / 1000).astype(np.float32)
+    of_label = rng.integers(0, 20, 6_000)
+    cells = np.column_stack([rng.random(6_000), frequency[of_label]]).astype(np.float32)
+    likely = 0.2 + 0.6 * (of_label % 2)
+    true = (rng.random(6_000) < likely).astype(np.float64)
+    trees = mixture.fit_boosting(cells, true, np.arange(6_000), 0).trees
+    assert np.ptp(trees.log_odds(cells)) > 1
+    for rows in (999, 1001):  # one row less, one more
+        moved = cells + np.float32([0.0, np.log(1000 / rows)])
+        np.testing.assert_array_equal(trees.log_odds(moved), trees.log_odds(cells))

@@ -178,9 +178,9 @@ def test_conjugate_gradients_where_memory_is_short(monkeypatch):
         model = LabelRidge(max_memory=20_000, keep_loo=True).fit(X, Y)
     np.testing.assert_allclose(model.predict_proba(Q), exact, atol=1e-8)
     mean = Y.toarray().mean(axis=0)
-    fold_of = np.arange(80) % solver.N_FOLDS
+    fold_of = np.arange(80) % solver.RIDGE_FOLDS
     A = unit(X.toarray())
-    for fold in range(solver.N_FOLDS):
+    for fold in range(solver.RIDGE_FOLDS):
         kept = fold_of != fold
         expected = mean + linear(A[kept], Y.toarray()[kept] - mean, A[~kept], 1.0)
         np.testing.assert_allclose(model.loo_scores_.toarray()[~kept], expected, atol=1e-8)

@@ -29,7 +29,7 @@ def route(request, monkeypatch):
     if request.param == "by products":
         monkeypatch.setattr(_eigen, "SMALL_SIDE", 0)
         monkeypatch.setattr(_eigen, "FEW_LABELS", 0)
-        monkeypatch.setattr(mddm, "DENSE_CELLS", 0)
+        monkeypatch.setattr(mddm, "CROSS_CELLS", 0)
     return request.param
 
 

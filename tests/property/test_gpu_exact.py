@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from device_search import dense_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vicinal.gpu import DenseSearch, dense_graph
+from vicinal.gpu import DenseSearch
 from vicinal.index.reference import reference_query, reference_query_self
 
 metrics = st.sampled_from(["cosine", "dot", "euclidean"])

@@ -469,18 +469,19 @@ def test_teaching_one_row_does_the_work_of_one_row(start, estimator, monkeypatch
     client = start(models={"pets": large_model(estimator)})
     wait_until(lambda: client.facts()["upkeep"] == "nothing")
     fits, searched = [], []
-    real_fit, real_search = feature_knn.FeatureKNNScoring.fit, feature_knn.column_search
+    kind = feature_knn.ChangedFeatureKNNScoring
+    real_fit, real_search = feature_knn.FeatureKNNScoring.fit, kind._graph
 
     def fit(*arguments: Any, **more: Any) -> Any:
         fits.append(1)
         return real_fit(*arguments, **more)
 
-    def search(items: Any, *arguments: Any) -> Any:
-        searched.append(items)
-        return real_search(items, *arguments)
+    def search(scoring: Any, features: Any) -> Any:
+        searched.append(features)
+        return real_search(scoring, features)
 
     monkeypatch.setattr(feature_knn.FeatureKNNScoring, "fit", fit)
-    monkeypatch.setattr(feature_knn, "column_search", search)
+    monkeypatch.setattr(kind, "_graph", search)
     values = [0.0] * 80
     values[3] = values[4] = 1.0
     for number in range(4):

@@ -29,15 +29,19 @@ def test_no_class_name_occurs_twice():
     assert house.repeated_classes(FILES) == {}
 
 
+def test_no_constant_is_defined_twice():
+    assert house.repeated_constants(FILES) == {}
+
+
 def test_what_breaks_the_rules_is_found(tmp_path):
     texts = {
         "__init__": "from pack.shown import Shown\n",
         "shown": "import pack.used\nfrom pack import helper\nclass Shown: pass\n",
         "used": "from pack.shown import Shown\nclass Twice: pass\n",
         "other": "def late():\n    from pack.used import Twice\n",
-        "helper": "class Twice: pass\n",
+        "helper": "A, B = 1, 2\nclass Twice: pass\n",
         "inner/__init__": "",
-        "inner/used": "from pack import other\nimport pack.other\n",
+        "inner/used": "from pack import other\nimport pack.other\nA = 2\nB: int = 2\n",
     }
     for name, text in texts.items():
         file = tmp_path / "pack" / f"{name}.py"
@@ -52,3 +56,4 @@ def test_what_breaks_the_rules_is_found(tmp_path):
     }
     assert house.repeated_modules(files) == {"used": ["pack.inner.used", "pack.used"]}
     assert house.repeated_classes(files) == {"Twice": ["pack.helper", "pack.used"]}
+    assert house.repeated_constants(files) == {"B = 2": ["pack.helper", "pack.inner.used"]}

@@ -7,12 +7,13 @@ from scipy import sparse
 
 from vicinal import Blend, DMLkNN, MLkNN, load
 from vicinal._core.files import replacing
+from vicinal.cli.program import _no_file
 from vicinal.cli.settings import make_estimator
 from vicinal.comparison import friedman_nemenyi
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.methods.explaining import label_ids
 from vicinal.methods.registry import find_method
-from vicinal.metrics import metric_info
+from vicinal.metrics import evaluate, metric_info
 from vicinal.preprocess import TextVectorizer, make_steps
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 1.0]])
@@ -25,7 +26,7 @@ def test_texts_point_to_the_text_pipeline(texts):
         Blend().fit(texts, Y[:2])
     assert str(error.value) == (
         "X: expected numbers, got texts (put a TextVectorizer in front: "
-        "make_pipeline(TextVectorizer(), Blend()))"
+        'make_pipeline(TextVectorizer(weighting="counts"), Blend()))'
     )
 
 
@@ -58,6 +59,13 @@ def test_one_unknown_row_is_one_number():
         (lambda: TextVectorizer().fit("one text"), "put a single text into a list: [text]"),
         (lambda: TextVectorizer().fit(pd.DataFrame({"a": ["b"]})), "frame['text']"),
         (lambda: MLkNN(1).fit(X, ["a;b"] * 4), "[y.split(';') for y in Y]"),
+        (
+            lambda: TextVectorizer().fit(["one", None]),
+            "NoneType in row 1 (use '' for a missing text)",
+        ),
+        (lambda: TextVectorizer(language="english").fit(["a"]), "such as 'en' or 'fi', got"),
+        (lambda: evaluate(Y, pd.Series(["a;b"] * 4)), "[cell.split(';') for cell in column]"),
+        (lambda: MLkNN(1).fit(X, [[], [], [], []]), "no row has a label: is it the right column?"),
         (lambda: find_method("bland"), "did you mean 'blend'"),
         (lambda: make_steps("tf-idf", is_sparse=True), "or none, or auto"),
         (lambda: make_steps("tf-idf", is_sparse=True), "did you mean 'tfidf'?"),
@@ -87,3 +95,10 @@ def test_a_table_is_no_model(tmp_path):
     path.write_text("id,message,tags\n1,a,b\n")
     with pytest.raises(ModelFormatError, match="vicinal train and save"):
         load(path)
+
+
+def test_a_text_instead_of_a_file_is_recognised():
+    assert _no_file("My parcel is late").endswith(
+        "(texts come from a file, or with - from standard input)"
+    )
+    assert _no_file("new.csv") == "no such file: new.csv"

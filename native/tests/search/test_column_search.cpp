@@ -70,37 +70,8 @@ static void threads_agree() {
   CHECK(one.similarities == many.similarities);
 }
 
-// Norms that the caller knows, of a larger matrix of which `others` are some rows: they divide the
-// products as they are, and a column whose norm is 0 has similarity 0.
-static void given_norms_are_used_as_they_are() {
-  const std::vector<std::int64_t> item{0, 2};
-  const std::vector<std::int32_t> rows{0, 1};
-  const std::vector<double> weights{1, 1}, norms{10, 0.5, 3};
-  std::vector<std::int32_t> ids(2, -1);
-  std::vector<double> similarities(2, -1.0);
-  column_search({item, rows, weights, 3}, others, norms, {ids, similarities, 2}, 1);
-  const double own = std::sqrt(2.0);
-  CHECK(ids == std::vector<std::int32_t>{1, 0});  // by its own norms the first column comes first
-  CHECK(similarities[0] == 1.0 / (own * 0.5));
-  CHECK(similarities[1] == 2.0 / (own * 10.0));
-
-  const std::vector<double> vanished{0, 2, 3};
-  column_search({item, rows, weights, 3}, others, vanished, {ids, similarities, 2}, 1);
-  CHECK(ids == std::vector<std::int32_t>{1, 0});
-  CHECK(similarities[0] == 1.0 / (own * 2.0));
-  CHECK(similarities[1] == 0.0);
-
-  std::vector<std::int32_t> same(2, -1);
-  std::vector<double> expected(2, -1.0);
-  column_search({item, rows, weights, 3}, others, column_norms(others), {ids, similarities, 2}, 1);
-  column_search({item, rows, weights, 3}, others, {same, expected, 2}, 1);
-  CHECK(ids == same);
-  CHECK(similarities == expected);
-}
-
 TEST(test_column_search) {
   the_most_similar_come_first();
-  given_norms_are_used_as_they_are();
   ties_go_to_the_lower_column();
   threads_agree();
 }

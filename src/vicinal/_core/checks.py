@@ -11,6 +11,9 @@ import numpy as np
 
 from vicinal.errors import InvalidArgumentError
 
+WEIGHTINGS = ("binary", "counts", "tfidf")
+"""What the words of a text may count for."""
+
 
 def check_integer(name: str, value: object, low: int | None = None) -> int:
     """Return `value` as an int, or raise if it is not an integer."""

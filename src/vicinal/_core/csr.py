@@ -348,14 +348,8 @@ def private_copy(matrix: Csr) -> Csr:
     parts = known_parts(matrix)
     if parts is None:
         return matrix
-    n_rows, n_columns = matrix.shape
-    owned = checked_csr(
-        matrix.data,
-        parts.indices.copy(),
-        parts.indptr,
-        (int(n_rows), int(n_columns)),
-        parts.indptr32.copy(),
-    )
+    starts = parts.indptr, matrix.shape, parts.indptr32.copy()
+    owned = checked_csr(matrix.data, parts.indices.copy(), *starts)
     del owned.__dict__[_MARK]
     return owned
 
@@ -363,13 +357,11 @@ def private_copy(matrix: Csr) -> Csr:
 def with_values(matrix: Csr, data: NDArray[Any]) -> Csr:
     """Return a matrix with the structure of a canonical one and other finite values."""
     parts = known_parts(matrix)
-    n_rows, n_columns = matrix.shape
     if parts is None:
         changed: Csr = sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
         changed.has_canonical_format = True
         return changed
-    shape = (int(n_rows), int(n_columns))
-    return checked_csr(data, parts.indices, parts.indptr, shape, parts.indptr32)
+    return checked_csr(data, parts.indices, parts.indptr, matrix.shape, parts.indptr32)
 
 
 def trust(matrix: Csr) -> Csr:
@@ -381,8 +373,7 @@ def trust(matrix: Csr) -> Csr:
     indptr32 = np.ascontiguousarray(matrix.indptr, dtype=np.int32)
     indices = np.ascontiguousarray(matrix.indices[:n_entries], dtype=np.int32)
     data = np.ascontiguousarray(matrix.data[:n_entries])
-    n_rows, n_columns = matrix.shape
-    return checked_csr(data, indices, indptr, (int(n_rows), int(n_columns)), indptr32)
+    return checked_csr(data, indices, indptr, matrix.shape, indptr32)
 
 
 def to_user(matrix: Csr) -> Csr:
@@ -412,7 +403,7 @@ def with_rows(matrix: Csr, fresh: Csr) -> Csr:
     Both are canonical and have the same number of columns. Time: proportional to `fresh`, except
     when the capacity is exhausted and all rows are copied to larger arrays.
     """
-    n_rows, n_columns = (int(size) for size in matrix.shape)
+    n_rows, n_columns = matrix.shape
     old, more = trust(matrix), trust(fresh)
     parts, added = known_parts(old), known_parts(more)
     if parts is None or added is None:
@@ -506,7 +497,7 @@ def shared_csr(X: object) -> Csr | None:
     is_aligned = data.flags.aligned and indices.flags.aligned and indptr.flags.aligned
     if not is_aligned or indices.dtype != indptr.dtype:
         return None
-    return bare_csr(data, indices, indptr, (int(matrix.shape[0]), int(matrix.shape[1])))
+    return bare_csr(data, indices, indptr, matrix.shape)
 
 
 def quick_indicator(Y: object, n_rows: int, n_labels: int) -> Csr | None:
@@ -531,8 +522,7 @@ def frozen_copy(matrix: Csr, dtype: DTypeLike | None = None) -> Csr:
     starts, starts32 = matrix.indptr.astype(np.int64), matrix.indptr.astype(np.int32)
     for part in (data, indices, starts, starts32):
         part.flags.writeable = False
-    n_rows, n_columns = matrix.shape
-    return checked_csr(data, indices, starts, (int(n_rows), int(n_columns)), starts32)
+    return checked_csr(data, indices, starts, matrix.shape, starts32)
 
 
 def _rises_within_rows(X: Csr) -> bool:
@@ -646,10 +636,4 @@ def _quick_csr(X: Csr, n_features: int) -> Csr | None:
         return None
     if not bool(data.all()) or not bool(np.isfinite(data).all()):
         return None
-    return checked_csr(
-        data,
-        np.ascontiguousarray(X.indices, dtype=np.int32),
-        np.ascontiguousarray(X.indptr, dtype=np.int64),
-        (int(X.shape[0]), n_features),
-        np.ascontiguousarray(X.indptr, dtype=np.int32),
-    )
+    return trust(X)

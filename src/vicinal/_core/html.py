@@ -7,11 +7,10 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vicinal.errors import InvalidArgumentError, MissingExtraError
+from vicinal.errors import InvalidArgumentError, optional_module
 
 VOID = frozenset({"br", "col", "meta"})
 """Elements that have no end tag."""
@@ -113,12 +112,8 @@ class Tabular(ABC):
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas ``DataFrame``."""
-        try:
-            pandas = import_module("pandas")
-        except ImportError:
-            raise MissingExtraError("pandas", "frames") from None
         header, rows = self.cells()
-        return pandas.DataFrame(rows, columns=header)
+        return optional_module("pandas", "frames").DataFrame(rows, columns=header)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the table as a CSV file in UTF-8."""

@@ -96,7 +96,8 @@ def read_labels(
     """Return the labels of `n_rows` rows, given in any supported form."""
     labels = _any_labels(Y, n_rows, label_names, name)
     if not labels.names:
-        raise InvalidArgumentError(name, "at least one label", f"shape {labels.matrix.shape}")
+        got, hint = f"shape {labels.matrix.shape}", "no row has a label: is it the right column?"
+        raise InvalidArgumentError(name, "at least one label", got, hint)
     return labels
 
 

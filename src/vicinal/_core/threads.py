@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache, wraps
 from itertools import chain, islice
-from types import TracebackType
 from typing import Any, Generic, TypeVar, cast
 from weakref import WeakSet
 
@@ -138,12 +137,7 @@ class OneBlasThread:
                 self._limit = _libraries().limit(limits=1, user_api="blas")
             self._inside += 1
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Restore the former limit if no other thread is within the context."""
         with self._lock:
             self._inside -= 1
@@ -222,12 +216,7 @@ class ForkLock:
         """Wait for the lock and take it."""
         self._lock.acquire()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Release the lock."""
         self._lock.release()
 

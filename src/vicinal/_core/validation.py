@@ -107,7 +107,8 @@ def check_readable(X: object, name: str = "X") -> None:
     """Raise for input that scikit-learn's own checks would accept but that must not be used."""
     check_sparse_structure(X, name)
     if _is_text(X):
-        hint = "put a TextVectorizer in front: make_pipeline(TextVectorizer(), Blend())"
+        words = 'TextVectorizer(weighting="counts")'
+        hint = f"put a TextVectorizer in front: make_pipeline({words}, Blend())"
         raise InvalidArgumentError(name, "numbers", "texts", hint)
     columns = getattr(X, "columns", None)
     if columns is not None and not sparse.issparse(X):

@@ -3,19 +3,17 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vicinal.cli.options import (
     METHODS,
+    CommonOptions,
     DataArgument,
-    ImportOption,
     TableChoice,
-    import_modules,
-    reads_tables,
+    option,
+    with_options,
 )
-from vicinal.cli.output import JsonFlag, errors, print_facts, print_json, print_table
+from vicinal.cli.output import errors, print_facts, print_json, print_table
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -25,28 +23,23 @@ if TYPE_CHECKING:
     from vicinal.methods.fold import Fold
 
 
-@reads_tables
-def bench(
-    data: DataArgument = "debtags",
-    methods: Annotated[
-        str,
-        typer.Option(
-            help=f"quick, all, or separated by commas: {METHODS}; "
-            "module:Class for any multi-label classifier."
-        ),
-    ] = "quick",
-    neighbors: Annotated[int, typer.Option(help="Number of neighbours.", min=1)] = 10,
-    metric: Annotated[
-        str,
-        typer.Option(
-            help="Distance: euclidean, cosine, dot; auto: cosine if sparse, else euclidean."
-        ),
-    ] = "auto",
-    imports: ImportOption = None,
-    json: JsonFlag = False,
-    *,
-    table: TableChoice,
-) -> None:
+class BenchOptions(CommonOptions):
+    """The options of ``vicinal bench``."""
+
+    methods: str = option(
+        f"quick, all, or separated by commas: {METHODS}; module:Class for any multi-label "
+        "classifier.",
+        default="quick",
+    )
+    neighbors: int = option("Number of neighbours.", default=10, min=1)
+    metric: str = option(
+        "Distance: euclidean, cosine, dot; auto: cosine if sparse, else euclidean.",
+        default="auto",
+    )
+
+
+@with_options
+def bench(chosen: BenchOptions, table: TableChoice, data: DataArgument = "debtags") -> None:
     """Time loading, searching and every method on your machine."""
     from scipy import sparse
 
@@ -57,13 +50,13 @@ def bench(
     from vicinal.methods import NeighborEstimator
     from vicinal.results import machine
 
-    words = methods.split(",")
-    import_modules(imports, words)
+    words = chosen.methods.split(",")
+    chosen.import_modules(words)
     models: dict[str, Any] = {
-        name: make_estimator(name, neighbor_settings(name, neighbors), "--methods")
+        name: make_estimator(name, neighbor_settings(name, chosen.neighbors), "--methods")
         for name in method_words(words)
     }
-    check_option("--metric", metric, ("auto", *distance_names()))
+    metric = check_option("--metric", chosen.metric, ("auto", *distance_names()))
     with errors.status(f"Loading {data}"):
         began = time.perf_counter()
         dataset = whole_dataset(data, table)
@@ -75,7 +68,7 @@ def bench(
         for model in models.values()
         if isinstance(model, NeighborEstimator)
     ]
-    neighbors = max([neighbors, *needed])
+    neighbors = max([chosen.neighbors, *needed])
     fold = held_out(dataset, metric)
     with errors.status("Searching"):
         search, fold = time_search(fold, neighbors)
@@ -86,7 +79,7 @@ def bench(
         **search,
     }
     timed = [time_method(name, model, fold) for name, model in models.items()]
-    if json:
+    if chosen.json:
         print_json({**facts, "methods": [each._asdict() for each in timed], "machine": machine()})
         return
     print_facts(f"Search on {machine()['cpu']}", facts)

@@ -12,15 +12,15 @@ from rich.table import Table
 from vicinal.cli.options import (
     BASELINE_NAMES,
     METHODS,
-    ImportOption,
+    CommonOptions,
     PreprocessOption,
     RerunOption,
     StoreOption,
     TableChoice,
-    import_modules,
-    reads_tables,
+    option,
+    with_options,
 )
-from vicinal.cli.output import JsonFlag, check_target, errors, out, print_json, say
+from vicinal.cli.output import check_target, errors, out, print_json, say
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -31,151 +31,98 @@ DataArguments = Annotated[
     list[str] | None,
     typer.Argument(help="Names from `vicinal data list`, or files.", metavar="DATA..."),
 ]
-MethodsOption = Annotated[
-    str,
-    typer.Option(
-        help=f"quick, all, or separated by commas: {METHODS}; baselines: "
-        f"{', '.join(BASELINE_NAMES)}; module:Class for any multi-label classifier."
-    ),
-]
-MetricOption = Annotated[
-    list[str] | None,
-    typer.Option(help="Metric to rank by; repeatable. By default hamming-loss."),
-]
-FoldsOption = Annotated[
-    str | None,
-    typer.Option(help="Number of cross-validation folds (10 by default), or split: published."),
-]
-SeedsOption = Annotated[
-    int, typer.Option(help="How often to repeat cross-validation, each with its own seed.", min=1)
-]
-NeighborsOption = Annotated[
-    str | None,
-    typer.Option(help="Numbers of neighbours to try with every method, separated by commas."),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        help="A parameter: method.name=value, or name=value for every method that has it.",
-    ),
-]
-TuneOption = Annotated[
-    bool,
-    typer.Option("--tune", help="Tune each method for --metric on each fold's training rows."),
-]
-KeepScoresOption = Annotated[
-    bool,
-    typer.Option(
+
+
+class CompareOptions(CommonOptions):
+    """The options of ``vicinal compare``."""
+
+    methods: str = option(
+        f"quick, all, or separated by commas: {METHODS}; baselines: "
+        f"{', '.join(BASELINE_NAMES)}; module:Class for any multi-label classifier.",
+        default="",
+    )
+    metric: list[str] | None = option("Metric to rank by; repeatable. By default hamming-loss.")
+    folds: str | None = option(
+        "Number of cross-validation folds (10 by default), or split: published."
+    )
+    seeds: int = option(
+        "How often to repeat cross-validation, each with its own seed.", default=1, min=1
+    )
+    neighbors: str | None = option(
+        "Numbers of neighbours to try with every method, separated by commas."
+    )
+    settings: list[str] | None = option(
+        "A parameter: method.name=value, or name=value for every method that has it.", "--set"
+    )
+    tune: bool = option(
+        "Tune each method for --metric on each fold's training rows.", "--tune", default=False
+    )
+    preprocess: PreprocessOption = "auto"
+    store: StoreOption = None
+    source: Path | None = option("Show the results of this file; run nothing.", "--from")
+    report: Path | None = option("Write an HTML report to this file.")
+    latex: Path | None = option("Write LaTeX tables: mean ± deviation, best in bold, marks.")
+    csv: Path | None = option("Write one line per fold and metric.", "--csv")
+    parquet: Path | None = option("Write one row per fold and metric as Parquet.")
+    pdf: Path | None = option("Draw the critical difference diagram of --metric.")
+    names_shown: list[str] | None = option(
+        "Names to display: mlknn=ML-kNN,brknn=BRkNN. Repeatable.", "--names"
+    )
+    alpha: float = option("Significance level.", default=0.05, min=0, max=1)
+    rerun: RerunOption = False
+    keep_scores: bool = option(
+        "Keep scores and predictions beside --store, for `vicinal measure`.",
         "--keep-scores",
-        help="Keep scores and predictions beside --store, for `vicinal measure`.",
-    ),
-]
-FromOption = Annotated[
-    Path | None, typer.Option("--from", help="Show the results of this file; run nothing.")
-]
-ReportOption = Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")]
-LatexOption = Annotated[
-    Path | None, typer.Option(help="Write LaTeX tables: mean ± deviation, best in bold, marks.")
-]
-CsvOption = Annotated[
-    Path | None, typer.Option("--csv", help="Write one line per fold and metric.")
-]
-ParquetOption = Annotated[
-    Path | None, typer.Option(help="Write one row per fold and metric as Parquet.")
-]
-PdfOption = Annotated[
-    Path | None, typer.Option(help="Draw the critical difference diagram of --metric.")
-]
-NamesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--names",
-        help="Names to display: mlknn=ML-kNN,brknn=BRkNN. Repeatable.",
-    ),
-]
-AlphaOption = Annotated[float, typer.Option(help="Significance level.", min=0, max=1)]
+        default=False,
+    )
 
 
-@reads_tables
-def compare(
-    data: DataArguments = None,
-    methods: MethodsOption = "",
-    metric: MetricOption = None,
-    folds: FoldsOption = None,
-    seeds: SeedsOption = 1,
-    neighbors: NeighborsOption = None,
-    settings: SetOption = None,
-    tune: TuneOption = False,
-    preprocess: PreprocessOption = "auto",
-    store: StoreOption = None,
-    source: FromOption = None,
-    report: ReportOption = None,
-    latex: LatexOption = None,
-    csv: CsvOption = None,
-    parquet: ParquetOption = None,
-    pdf: PdfOption = None,
-    names_shown: NamesOption = None,
-    alpha: AlphaOption = 0.05,
-    rerun: RerunOption = False,
-    keep_scores: KeepScoresOption = False,
-    imports: ImportOption = None,
-    json: JsonFlag = False,
-    *,
-    table: TableChoice,
-) -> None:
+@with_options
+def compare(chosen: CompareOptions, table: TableChoice, data: DataArguments = None) -> None:
     """Compare methods on data sets: all metrics, significance tests, and a report."""
     from vicinal.cli.settings import method_words
     from vicinal.comparison import compare as compare_methods
     from vicinal.metrics.catalogue import every_metric, metric_info
     from vicinal.report.paper import parse_names
 
-    for option, path in (("--latex", latex), ("--csv", csv), ("--parquet", parquet)):
-        check_target(option, path)
-    check_target("--report", report)
-    check_target("--pdf", pdf)
-    display = parse_names(names_shown or [])
-    asked = metric or ["hamming-loss"]
-    words = methods.split(",") if methods else []
-    import_modules(imports, [*words, *asked])
+    for name in ("report", "latex", "csv", "parquet", "pdf"):
+        check_target(f"--{name}", getattr(chosen, name))
+    display = parse_names(chosen.names_shown or [])
+    asked = chosen.metric or ["hamming-loss"]
+    words = chosen.methods.split(",") if chosen.methods else []
+    chosen.import_modules([*words, *asked])
     metrics = [metric_info(name).name for name in asked]
     names = method_words(words)
-    if source is not None:
-        results = stored_results(source, data or [], names, folds)
+    if chosen.source is not None:
+        results = stored_results(chosen.source, data or [], names, chosen.folds)
     elif not data:
         raise InvalidArgumentError("DATA", "data sets to compare on, or --from", "neither")
     else:
-        chosen = names or method_words(["quick"])
         results = compare_methods(
             named_sources(data, table),
-            chosen_candidates(chosen, settings or [], neighbors, metrics[0] if tune else None),
+            chosen_candidates(names or method_words(["quick"]), chosen, metrics[0]),
             metrics=[*every_metric(), *metrics],
-            folds=parse_folds(folds or "10"),
-            seeds=range(seeds),
-            preprocess=preprocess,
-            store=store,
+            folds=parse_folds(chosen.folds or "10"),
+            seeds=range(chosen.seeds),
+            preprocess=chosen.preprocess,
+            store=chosen.store,
             progress=True,
-            rerun=rerun,
-            keep_scores=keep_scores,
+            rerun=chosen.rerun,
+            keep_scores=chosen.keep_scores,
         )
     shown = [replace(each, method=display.get(each.method, each.method)) for each in results]
-    show(results if json else shown, metrics, alpha, json)
-    if report is not None:
-        write_report(shown, report, metrics, alpha, json)
-    write_paper(results, metrics, alpha, display, latex=latex, csv=csv, parquet=parquet, pdf=pdf)
+    show(results if chosen.json else shown, metrics, chosen.alpha, chosen.json)
+    if chosen.report is not None:
+        write_report(shown, chosen.report, metrics, chosen.alpha, chosen.json)
+    write_paper(results, metrics, display, chosen)
     report_failures(results)
 
 
 def write_paper(
     results: "Sequence[Result]",
     metrics: Sequence[str],
-    alpha: float,
     names: Mapping[str, str],
-    *,
-    latex: Path | None,
-    csv: Path | None,
-    parquet: Path | None,
-    pdf: Path | None,
+    chosen: CompareOptions,
 ) -> None:
     """Write the files for a paper whose options are given."""
     from vicinal.comparison import results_table
@@ -184,17 +131,18 @@ def write_paper(
     from vicinal.metrics.catalogue import better_side
     from vicinal.report.paper import latex_table, write_csv, write_parquet
 
-    if latex is not None:
-        latex.write_text(latex_table(results, metrics, alpha=alpha, names=names), encoding="utf-8")
-    if csv is not None:
-        write_csv(results, csv, names)
-    if parquet is not None:
-        write_parquet(results, parquet, names)
-    if pdf is not None:
+    if chosen.latex is not None:
+        text = latex_table(results, metrics, alpha=chosen.alpha, names=names)
+        chosen.latex.write_text(text, encoding="utf-8")
+    if chosen.csv is not None:
+        write_csv(results, chosen.csv, names)
+    if chosen.parquet is not None:
+        write_parquet(results, chosen.parquet, names)
+    if chosen.pdf is not None:
         table = results_table(results, metrics[0], missing="drop")
         columns = {names.get(m, m): table.values[:, j] for j, m in enumerate(table.methods)}
-        found = rank_tests(columns, alpha, better=better_side(metrics[0]))
-        draw(found, [pdf], None)
+        found = rank_tests(columns, chosen.alpha, better=better_side(metrics[0]))
+        draw(found, [chosen.pdf], None)
 
 
 def report_failures(results: "Sequence[Result]") -> None:
@@ -208,19 +156,19 @@ def report_failures(results: "Sequence[Result]") -> None:
 
 
 def chosen_candidates(
-    names: Sequence[str], settings: Sequence[str], neighbors: str | None, tune_for: str | None
+    names: Sequence[str], chosen: CompareOptions, metric: str
 ) -> Mapping[str, object]:
     """Return the methods to compare: with given settings, at several k, or tuned for a metric."""
     from vicinal.cli.settings import parse_settings
 
-    given = parse_settings(settings)
-    if tune_for is None:
-        return candidates(names, given, parse_numbers("--neighbors", neighbors))
-    if neighbors is not None:
+    given = parse_settings(chosen.settings or [])
+    if not chosen.tune:
+        return candidates(names, given, parse_numbers("--neighbors", chosen.neighbors))
+    if chosen.neighbors is not None:
         raise InvalidArgumentError(
-            "--neighbors", "no value together with --tune", neighbors, "use one of the two"
+            "--neighbors", "no value together with --tune", chosen.neighbors, "use one of the two"
         )
-    return tuned_candidates(names, given, tune_for)
+    return tuned_candidates(names, given, metric)
 
 
 def stored_results(

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vicinal.cli.options import RowsOption, TableChoice, reads_tables
-from vicinal.cli.output import JsonFlag, check_target, print_facts, print_json, print_table, say
+from vicinal.cli.options import DataArgument, RowsOption, TableChoice, with_options
+from vicinal.cli.output import JsonFlag, check_target, print_json, print_table, say, show_facts
 
 if TYPE_CHECKING:
     from vicinal.datasets import Listing
@@ -42,9 +42,9 @@ def _facts(listing: "Listing") -> dict[str, object]:
 
 
 @data_app.command()
-@reads_tables
+@with_options
 def describe(
-    data: Annotated[str, typer.Argument(help="A name from `vicinal data list`, or a file.")],
+    data: DataArgument,
     json: JsonFlag = False,
     *,
     table: TableChoice,
@@ -53,17 +53,13 @@ def describe(
     from vicinal.cli.data_source import whole_dataset
 
     dataset = whole_dataset(data, table)
-    facts = dataset.statistics()
-    if json:
-        print_json(facts)
-    else:
-        print_facts(dataset.source or data, facts)
+    show_facts(dataset.source or data, dataset.statistics(), json)
 
 
 @data_app.command()
-@reads_tables
+@with_options
 def convert(
-    data: Annotated[str, typer.Argument(help="A name from `vicinal data list`, or a file.")],
+    data: DataArgument,
     target: Annotated[Path, typer.Argument(help="File to write; its extension sets the format.")],
     rows: RowsOption = "all",
     *,

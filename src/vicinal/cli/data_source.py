@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -36,7 +35,7 @@ from vicinal.datasets.tables.label_cells import read_labels
 from vicinal.datasets.tables.table_rows import STANDARD_INPUT, read_records
 from vicinal.datasets.texts import text_blocks
 from vicinal.datasets.vector_files import has_vectors, read_vectors
-from vicinal.errors import InvalidArgumentError, MissingExtraError
+from vicinal.errors import InvalidArgumentError, optional_module
 from vicinal.methods.blend.parts import are_vectors
 from vicinal.methods.feature_views import BesideVectors
 from vicinal.methods.model_columns import frame_columns
@@ -257,10 +256,7 @@ def frame_source(data: str, table: TableChoice, columns: list[str], *, labelled:
 
 def _frame(columns: dict[str, list[Any]]) -> Any:
     """Return columns of cells as a data frame; cells that are all numbers become numbers."""
-    try:
-        pd: Any = import_module("pandas")
-    except ImportError:
-        raise MissingExtraError("pandas", "frames") from None
+    pd = optional_module("pandas", "frames")
     numbers = {name: [number_of(cell) for cell in cells] for name, cells in columns.items()}
     return pd.DataFrame(
         {name: cells if None in numbers[name] else numbers[name] for name, cells in columns.items()}

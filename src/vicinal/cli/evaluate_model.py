@@ -1,20 +1,18 @@
 """``vicinal evaluate``: measure how well a saved model predicts a data set."""
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from vicinal.cli.options import (
+    CommonOptions,
     DataArgument,
-    ImportOption,
     ModelArgument,
     RowsOption,
     TableChoice,
-    import_modules,
-    reads_tables,
+    option,
+    with_options,
 )
-from vicinal.cli.output import JsonFlag, errors, out, print_json
+from vicinal.cli.output import errors, out, print_json
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -24,24 +22,22 @@ if TYPE_CHECKING:
     from vicinal.scores import Scores
 
 
-@reads_tables
+class EvaluateOptions(CommonOptions):
+    """The options of ``vicinal evaluate``."""
+
+    rows: RowsOption = "auto"
+    conventions: str = option(
+        "Edge cases as defined by: vicinal, sklearn, mulan, meka.", default="vicinal"
+    )
+    metrics: str = option(
+        "Metrics to compute, such as f1@5,recall@10; by default all, with k = 1, 3 and 5.",
+        default="",
+    )
+
+
+@with_options
 def evaluate_model(
-    model: ModelArgument,
-    data: DataArgument,
-    rows: RowsOption = "auto",
-    conventions: Annotated[
-        str, typer.Option(help="Edge cases as defined by: vicinal, sklearn, mulan, meka.")
-    ] = "vicinal",
-    metrics: Annotated[
-        str,
-        typer.Option(
-            help="Metrics to compute, such as f1@5,recall@10; by default all, with k = 1, 3 and 5."
-        ),
-    ] = "",
-    imports: ImportOption = None,
-    json: JsonFlag = False,
-    *,
-    table: TableChoice,
+    model: ModelArgument, data: DataArgument, chosen: EvaluateOptions, table: TableChoice
 ) -> None:
     """Predict the rows of a data set and compare the predictions with its labels.
 
@@ -54,14 +50,15 @@ def evaluate_model(
     from vicinal.metrics import MetricAccumulator, metric_info, metrics_table
     from vicinal.metrics.catalogue import check_conventions
 
-    import_modules(imports, metrics.split(","))
-    rules = check_conventions(conventions)
-    asked = [metric_info(name).name for name in metrics.split(",")] if metrics else None
+    words = chosen.metrics.split(",") if chosen.metrics else []
+    chosen.import_modules(words)
+    rules = check_conventions(chosen.conventions)
+    asked = [metric_info(name).name for name in words] or None
     running: MetricAccumulator | None = None
     fitted = load_model(model)
     name = shown_name(data)
     with shown():
-        blocks = new_blocks(fitted, data, rows, "test", table, labelled=True)
+        blocks = new_blocks(fitted, data, chosen.rows, "test", table, labelled=True)
         for source, truth, predicted, scores in _judged(fitted, blocks):
             name = source.name
             if running is None:
@@ -71,7 +68,7 @@ def evaluate_model(
     if running is None:
         raise InvalidArgumentError("DATA", "at least one row", name)
     found = running.result()
-    if json:
+    if chosen.json:
         print_json(found)
     else:
         out.print(metrics_table({f"{name}, {running.n_rows:,} rows": found}))

@@ -4,20 +4,19 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
-
-import typer
+from typing import TYPE_CHECKING, cast
 
 from vicinal._core.progress import part, shown
 from vicinal.cli.options import (
-    ImportOption,
+    CommonOptions,
+    FileArgument,
     ModelArgument,
     RowsOption,
     TableChoice,
-    import_modules,
-    reads_tables,
+    option,
+    with_options,
 )
-from vicinal.cli.output import JsonFlag, check_target, errors, out, say
+from vicinal.cli.output import check_target, errors, out, say
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -25,67 +24,60 @@ if TYPE_CHECKING:
     from vicinal.methods.pipeline import Model
 
 
-@reads_tables
+class ExplainOptions(CommonOptions):
+    """The options of ``vicinal explain``."""
+
+    labels_explained: list[str] | None = option(
+        "A label to explain; repeatable. Default: predicted and best.", "--label"
+    )
+    top: int = option(
+        "How many best labels to explain besides the predicted ones.", default=5, min=0
+    )
+    limit: int = option("Explain at most this many rows, from the first on.", default=5, min=1)
+    what_if: bool = option(
+        "Find the neighbours and features that decide a predicted label.",
+        "--what-if",
+        default=False,
+    )
+    html: Path | None = option("Write an HTML page to this file instead.", "--html")
+    learned_from: str | None = option(
+        "File of the training texts, to show the texts of neighbours."
+    )
+    rows: RowsOption = "all"
+
+
+@with_options
 def explain_rows(
-    model: ModelArgument,
-    file: Annotated[str, typer.Argument(help="A data file, or a data set by name.")],
-    chosen: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--label", help="A label to explain; repeatable. Default: predicted and best."
-        ),
-    ] = None,
-    top: Annotated[
-        int, typer.Option(help="How many best labels to explain besides the predicted ones.", min=0)
-    ] = 5,
-    limit: Annotated[
-        int, typer.Option(help="Explain at most this many rows, from the first on.", min=1)
-    ] = 5,
-    what_if: Annotated[
-        bool,
-        typer.Option(
-            "--what-if", help="Find the neighbours and features that decide a predicted label."
-        ),
-    ] = False,
-    html: Annotated[
-        Path | None, typer.Option("--html", help="Write an HTML page to this file instead.")
-    ] = None,
-    learned_from: Annotated[
-        str | None,
-        typer.Option(help="File of the training texts, to show the texts of neighbours."),
-    ] = None,
-    rows: RowsOption = "all",
-    imports: ImportOption = None,
-    json: JsonFlag = False,
-    *,
-    table: TableChoice,
+    model: ModelArgument, file: FileArgument, chosen: ExplainOptions, table: TableChoice
 ) -> None:
     """Explain the labels of each row: how neighbours and features add up to each score."""
     from vicinal.cli.data_source import BLOCK_ROWS, new_blocks, some_rows
     from vicinal.cli.predict import load_model, rows_for, shown_names
     from vicinal.methods import explain
 
-    check_target("--html", html)
-    import_modules(imports)
+    check_target("--html", chosen.html)
+    chosen.import_modules()
     fitted = load_model(model)
-    most = max(limit, BLOCK_ROWS)
-    blocks = new_blocks(fitted, file, rows, "all", table, labelled=False, block_rows=most)
+    most = max(chosen.limit, BLOCK_ROWS)
+    blocks = new_blocks(fitted, file, chosen.rows, "all", table, labelled=False, block_rows=most)
     source = next(blocks, None)
     if source is None:
         raise InvalidArgumentError("FILE", "at least one row", file)
-    n_rows, n_all = min(limit, source.n_rows), source.n_rows + sum(each.n_rows for each in blocks)
+    n_rows = min(chosen.limit, source.n_rows)
+    n_all = source.n_rows + sum(each.n_rows for each in blocks)
     with shown(), part(f"Explaining {n_rows:,} rows"):
         found = explain(
             fitted,
             some_rows(rows_for(fitted, source), slice(n_rows)),
-            chosen or None,
-            top,
-            what_if=what_if,
+            chosen.labels_explained or None,
+            chosen.top,
+            what_if=chosen.what_if,
             row_names=None if source.row_names is None else source.row_names[:n_rows],
-            row_texts=_training_texts(fitted, learned_from, table),
+            row_texts=_training_texts(fitted, chosen.learned_from, table),
         )
     names = shown_names(fitted, table)
-    _print(found if json or names is None else with_label_names(found, names), html, json)
+    found = found if chosen.json or names is None else with_label_names(found, names)
+    _print(found, chosen.html, chosen.json)
     if n_rows < n_all:
         note = f"{n_rows:,} of {n_all:,} rows explained (--limit N for more)"
         errors.print(note, highlight=False)

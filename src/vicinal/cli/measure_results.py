@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vicinal.cli.options import ImportOption, import_modules
-from vicinal.cli.output import JsonFlag, print_json, print_table, say
+from vicinal.cli.options import (
+    CommonOptions,
+    option,
+    with_options,
+)
+from vicinal.cli.output import print_json, print_table, say
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -18,26 +22,22 @@ if TYPE_CHECKING:
 StoreArgument = Annotated[
     Path, typer.Argument(metavar="STORE", help="Results file of compare --store --keep-scores.")
 ]
-MetricsOption = Annotated[
-    str, typer.Option(help="Metrics to compute, separated by commas; module:variable for your own.")
-]
-CurvesOption = Annotated[
-    Path | None,
-    typer.Option(help="Folder for precision-recall, ROC and reliability curves, one per data set."),
-]
-LabelsOption = Annotated[
-    Path | None, typer.Option(help="Folder for tables with the metrics of each label, as CSV.")
-]
 
 
-def measure(
-    store: StoreArgument,
-    metrics: MetricsOption = "",
-    curves: CurvesOption = None,
-    labels: LabelsOption = None,
-    imports: ImportOption = None,
-    json: JsonFlag = False,
-) -> None:
+class MeasureOptions(CommonOptions):
+    """The options of ``vicinal measure``."""
+
+    metrics: str = option(
+        "Metrics to compute, separated by commas; module:variable for your own.", default=""
+    )
+    curves: Path | None = option(
+        "Folder for precision-recall, ROC and reliability curves, one per data set."
+    )
+    labels: Path | None = option("Folder for tables with the metrics of each label, as CSV.")
+
+
+@with_options
+def measure(store: StoreArgument, chosen: MeasureOptions) -> None:
     """Compute further metrics from the scores that a comparison kept; add them to the store."""
     from vicinal.comparison.kept_scores import ScoreStore, measure_results
     from vicinal.metrics import metric_info
@@ -45,23 +45,24 @@ def measure(
 
     if not store.is_file():
         raise InvalidArgumentError("STORE", "an existing results file", repr(str(store)))
-    if not metrics and curves is None and labels is None:
+    if not chosen.metrics and chosen.curves is None and chosen.labels is None:
         raise InvalidArgumentError("--metrics", "metrics, --curves or --labels", "none of them")
-    import_modules(imports, metrics.split(","))
-    asked = [metric_info(name).name for name in metrics.split(",")] if metrics else []
+    words = chosen.metrics.split(",") if chosen.metrics else []
+    chosen.import_modules(words)
+    asked = [metric_info(name).name for name in words]
     kept, results = ScoreStore(store), ResultStore(store)
     known = [each for each in results.read() if each.experiment.startswith("compare")]
     measured = measure_results(known, kept, asked) if asked else known
     for before, after in zip(known, measured, strict=True):
         if before.values != after.values:
             results.add(after)
-    if json:
+    if chosen.json:
         print_json([_facts(each, asked) for each in measured])
     elif asked:
         rows = [[each.data, each.method, *_cells(each, asked)] for each in measured]
         print_table(f"{store.name}", ["data", "method", *asked], rows)
-    _draw(known, kept, curves)
-    _write_tables(known, kept, labels)
+    _draw(known, kept, chosen.curves)
+    _write_tables(known, kept, chosen.labels)
 
 
 def _facts(result: "Result", metrics: list[str]) -> dict[str, object]:

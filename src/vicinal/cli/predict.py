@@ -1,30 +1,26 @@
 """``vicinal predict``: predict labels for the rows of a file."""
 
-import csv
-import io
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
-
-import typer
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from vicinal._core.progress import part
 from vicinal.cli.options import (
-    ImportOption,
+    CommonOptions,
+    FileArgument,
     ModelArgument,
     RowsOption,
     TableChoice,
-    import_modules,
-    reads_tables,
+    option,
+    with_options,
 )
-from vicinal.cli.output import JsonFlag, check_target, dump_json, print_json, say, visible
-from vicinal.errors import InvalidArgumentError, MissingExtraError
+from vicinal.cli.output import check_target, dump_json, print_json, say, visible
+from vicinal.errors import InvalidArgumentError, optional_module
 
 if TYPE_CHECKING:
     from vicinal._core.arrays import Features
@@ -35,55 +31,52 @@ if TYPE_CHECKING:
     from vicinal.scores import Scores
 
 
-@reads_tables
+class PredictOptions(CommonOptions):
+    """The options of ``vicinal predict``."""
+
+    output: Path | None = option(
+        "Write to this .jsonl, .csv, .tsv or .parquet file.", "--output", "-o"
+    )
+    top: int = option("Best labels to show with their scores.", default=5, min=1)
+    rows: RowsOption = "all"
+    keep_formulas: bool = option(
+        "Write names that begin with =, +, - or @ to .csv and .tsv files as they are, although "
+        "spreadsheet programs run them as formulas.",
+        "--keep-formulas",
+        default=False,
+    )
+
+
+@with_options
 def predict(
-    model: ModelArgument,
-    file: Annotated[str, typer.Argument(help="A data file, or a data set by name.")],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write to this .jsonl, .csv, .tsv or .parquet file."),
-    ] = None,
-    top: Annotated[int, typer.Option(help="Best labels to show with their scores.", min=1)] = 5,
-    rows: RowsOption = "all",
-    imports: ImportOption = None,
-    keep_formulas: Annotated[
-        bool,
-        typer.Option(
-            "--keep-formulas",
-            help="Write names that begin with =, +, - or @ to .csv and .tsv files as they are, "
-            "although spreadsheet programs run them as formulas.",
-        ),
-    ] = False,
-    json: JsonFlag = False,
-    *,
-    table: TableChoice,
+    model: ModelArgument, file: FileArgument, chosen: PredictOptions, table: TableChoice
 ) -> None:
     """Predict the labels of each row, and show the best labels with their scores."""
     from vicinal._core.progress import shown
     from vicinal.cli.data_source import new_blocks
 
-    check_target("--output", output)
-    write = None if output is None else prediction_writer(output)
-    import_modules(imports)
+    check_target("--output", chosen.output)
+    write = None if chosen.output is None else prediction_writer(chosen.output)
+    chosen.import_modules()
     fitted = load_model(model)
     names = shown_names(fitted, table)
     with shown():
-        sources = new_blocks(fitted, file, rows, "all", table, labelled=False)
-        predicted = _predicted(fitted, sources, top, names)
-        if output is not None and write is not None:
+        sources = new_blocks(fitted, file, chosen.rows, "all", table, labelled=False)
+        predicted = _predicted(fitted, sources, chosen.top, names)
+        if chosen.output is not None and write is not None:
             n_rows = 0
 
-            def counted() -> Iterator[Prediction]:
+            def counted() -> Iterator[PredictedRow]:
                 nonlocal n_rows
                 for prediction in predicted:
                     n_rows += 1
                     yield prediction
 
-            write(counted(), output, cell_format(fitted, names, keep_formulas))
-            say(f"{n_rows:,} rows predicted, written to {output}")
+            write(counted(), chosen.output, cell_format(fitted, names, chosen.keep_formulas))
+            say(f"{n_rows:,} rows predicted, written to {chosen.output}")
             return
         for prediction in predicted:
-            if json:
+            if chosen.json:
                 print_json(prediction.as_dict())
             else:
                 sys.stdout.write(prediction.as_line() + "\n")
@@ -105,7 +98,7 @@ def shown_names(model: "Model", table: TableChoice) -> dict[str, str] | None:
     return {label: name for label, name in names.items() if name is not None}
 
 
-class Prediction(NamedTuple):
+class PredictedRow(NamedTuple):
     """The prediction of one row."""
 
     row: str | int
@@ -114,7 +107,7 @@ class Prediction(NamedTuple):
     names: dict[str, str] | None = None
     """The names of labels that are identifiers; None without a vocabulary."""
 
-    def named(self, names: dict[str, str]) -> "Prediction":
+    def named(self, names: dict[str, str]) -> "PredictedRow":
         """Return the prediction with the names of its labels."""
         return self._replace(names={each: names[each] for each in self.scores if each in names})
 
@@ -155,7 +148,7 @@ class Prediction(NamedTuple):
 
 def _predicted(
     model: "Model", sources: "Iterable[Source]", top: int, names: dict[str, str] | None
-) -> Iterator[Prediction]:
+) -> Iterator[PredictedRow]:
     """Yield the predictions of rows that are read and scored in blocks."""
     from vicinal.methods.pipeline import estimator_of
 
@@ -171,7 +164,7 @@ def predictions(
     names: tuple[str, ...] | None,
     top: int,
     start: int = 0,
-) -> Iterator[Prediction]:
+) -> Iterator[PredictedRow]:
     """Yield the prediction of each row, with the scores of its labels and of the `top` best."""
     from vicinal.methods._formulas import cells
 
@@ -183,7 +176,7 @@ def predictions(
         scored = dict(zip(ids[row].tolist(), values[row].tolist(), strict=True))
         more = [label for label in labels.tolist() if label not in scored]
         scored |= dict(zip(more, cells(scores, row, more).tolist(), strict=True))
-        yield Prediction(
+        yield PredictedRow(
             start + row if names is None else names[row],
             [label_names[label] for label in labels],
             {label_names[label]: round(value, 6) for label, value in scored.items()},
@@ -220,7 +213,7 @@ class CellFormat(NamedTuple):
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 """What the cells begin with that spreadsheet programs run as formulas."""
-Writer = Callable[[Iterable[Prediction], Path, CellFormat], None]
+Writer = Callable[[Iterable[PredictedRow], Path, CellFormat], None]
 """Writes predictions to a file."""
 
 
@@ -245,8 +238,8 @@ def prediction_writer(path: Path) -> Writer:
     from vicinal.datasets.tables.csv import DELIMITERS
 
     ending = path.suffix.lower()
-    if ending == ".parquet" and find_spec("pyarrow") is None:
-        raise MissingExtraError("pyarrow", "frames")
+    if ending == ".parquet":
+        optional_module("pyarrow", "frames")
     writers: dict[str, Writer] = {".parquet": _write_parquet}
     writers |= dict.fromkeys((".jsonl", ".ndjson"), _write_json_lines)
     writers |= {each: partial(_write_csv, sign) for each, sign in DELIMITERS.items()}
@@ -256,7 +249,7 @@ def prediction_writer(path: Path) -> Writer:
     return writers[ending]
 
 
-def _write_json_lines(predicted: Iterable[Prediction], path: Path, style: CellFormat) -> None:
+def _write_json_lines(predicted: Iterable[PredictedRow], path: Path, style: CellFormat) -> None:
     """Write one JSON object per line."""
     from vicinal.datasets.data_files import write_data
 
@@ -264,32 +257,27 @@ def _write_json_lines(predicted: Iterable[Prediction], path: Path, style: CellFo
 
 
 def _write_csv(
-    delimiter: str, predicted: Iterable[Prediction], path: Path, style: CellFormat
+    delimiter: str, predicted: Iterable[PredictedRow], path: Path, style: CellFormat
 ) -> None:
     """Write one line per row; with a byte order mark, so that Excel reads UTF-8."""
     from vicinal.datasets.data_files import write_data
+    from vicinal.datasets.tables.csv import written_lines
 
-    write_data(path, _csv_lines(predicted, delimiter, style))
+    write_data(path, written_lines(_csv_rows(predicted, style), delimiter))
 
 
-def _csv_lines(predicted: Iterable[Prediction], delimiter: str, style: CellFormat) -> Iterator[str]:
-    """Yield the lines of a table."""
-    line = io.StringIO(newline="")
-    writer = csv.writer(line, delimiter=delimiter)
-    writer.writerow([*COLUMNS, *(["names"] if style.has_names else [])])
-    yield "\ufeff" + line.getvalue()
+def _csv_rows(predicted: Iterable[PredictedRow], style: CellFormat) -> Iterator[Sequence[object]]:
+    """Yield the header and the rows of a table."""
+    yield ["\ufeff" + COLUMNS[0], *COLUMNS[1:], *(["names"] if style.has_names else [])]
     for prediction in predicted:
-        line.seek(0)
-        line.truncate()
         row, labels, scores, best, best_scores = prediction.cells()
         lists: list[Sequence[object]] = [labels, scores, best, best_scores]
         if style.has_names:
             lists.append([(prediction.names or {}).get(label, label) for label in labels])
-        writer.writerow([style.text(row), *map(style.joined, lists)])
-        yield line.getvalue()
+        yield [style.text(row), *map(style.joined, lists)]
 
 
-def _write_parquet(predicted: Iterable[Prediction], path: Path, style: CellFormat) -> None:
+def _write_parquet(predicted: Iterable[PredictedRow], path: Path, style: CellFormat) -> None:
     """Write one row per prediction, labels and scores as lists. Memory: :data:`GROUP_ROWS` rows."""
     import pyarrow as pa
     from pyarrow import parquet

@@ -153,6 +153,12 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """The base class of Typer's errors for invalid arguments; Typer does not export it."""
 
 
+def _no_file(name: object) -> str:
+    """Return the message about a file that does not exist; a text is no file."""
+    remedy = " (texts come from a file, or with - from standard input)" if " " in str(name) else ""
+    return f"no such file: {name}{remedy}"
+
+
 def run() -> None:
     """Run the program; errors that a user can cause are one line on stderr and exit code 2."""
     if sys.stdout is None:  # the caller has closed it
@@ -164,7 +170,7 @@ def run() -> None:
     except UsageError as error:
         _fail(cast("Any", error).format_message())
     except FileNotFoundError as error:
-        _fail(str(error) if error.filename is None else f"no such file: {error.filename}")
+        _fail(str(error) if error.filename is None else _no_file(error.filename))
     except (
         ValueError,
         MissingDistributionError,

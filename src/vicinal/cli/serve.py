@@ -7,64 +7,59 @@ from typing import Annotated
 
 import typer
 
+from vicinal.cli.options import OptionGroup, option, with_options
 from vicinal.cli.output import say
 from vicinal.errors import InvalidArgumentError, MissingExtraError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-HostOption = Annotated[str, typer.Option(help="Address to listen on.")]
 PortOption = Annotated[
     int, typer.Option(help="Port to listen on; 0 chooses a free one.", min=0, max=65535)
 ]
 
 
+class ServeOptions(OptionGroup):
+    """The options of ``vicinal serve``."""
+
+    host: str = option("Address to listen on.", default="127.0.0.1")
+    port: PortOption = 8000
+    store: Path | None = option("SQLite file for learned rows; by default beside the first model.")
+    read_token: str | None = option("Token required for reading.", envvar="VICINAL_READ_TOKEN")
+    write_token: str | None = option("Token required for changes.", envvar="VICINAL_WRITE_TOKEN")
+    read_token_file: Path | None = option("File that holds the read token.")
+    write_token_file: Path | None = option("File that holds the write token.")
+    allow_host: list[str] | None = option(
+        "Name by which a loopback service may be reached, such as that of a proxy."
+    )
+    vocabulary: Path | None = option(
+        "Names of the labels: .tsv, .csv, .json, or SKOS; see `vicinal train`."
+    )
+    metrics: list[str] | None = option(
+        "Output of `vicinal evaluate --json` to show: FILE, or ID=FILE."
+    )
+
+
+@with_options
 def serve(
     models: Annotated[
         list[str],
         typer.Argument(help="Files of saved models; ID=FILE chooses the id.", metavar="MODEL…"),
     ],
-    host: HostOption = "127.0.0.1",
-    port: PortOption = 8000,
-    store: Annotated[
-        Path | None,
-        typer.Option(help="SQLite file for learned rows; by default beside the first model."),
-    ] = None,
-    read_token: Annotated[
-        str | None,
-        typer.Option(envvar="VICINAL_READ_TOKEN", help="Token required for reading."),
-    ] = None,
-    write_token: Annotated[
-        str | None,
-        typer.Option(envvar="VICINAL_WRITE_TOKEN", help="Token required for changes."),
-    ] = None,
-    read_token_file: Annotated[
-        Path | None, typer.Option(help="File that holds the read token.")
-    ] = None,
-    write_token_file: Annotated[
-        Path | None, typer.Option(help="File that holds the write token.")
-    ] = None,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Name by which a loopback service may be reached, such as that of a proxy."
-        ),
-    ] = None,
-    vocabulary: Annotated[
-        Path | None,
-        typer.Option(help="Names of the labels: .tsv, .csv, .json, or SKOS; see `vicinal train`."),
-    ] = None,
-    metrics: Annotated[
-        list[str] | None,
-        typer.Option(help="Output of `vicinal evaluate --json` to show: FILE, or ID=FILE."),
-    ] = None,
+    chosen: ServeOptions,
 ) -> None:
     """Serve models over HTTP, with a web page to try and teach them."""
     sources = named_folders(models)
     first = next(iter(sources.values())).resolve()
-    kept = store or first.with_name(f"{first.name}.taught.sqlite")
-    read = token("--read-token", read_token, read_token_file)
-    write = token("--write-token", write_token, write_token_file)
-    measured = evaluations(metrics or [], list(sources))
-    start(sources, host, port, kept, read, write, vocabulary, measured, hosts=allow_host or ())
+    start(
+        sources,
+        chosen.host,
+        chosen.port,
+        chosen.store or first.with_name(f"{first.name}.taught.sqlite"),
+        token("--read-token", chosen.read_token, chosen.read_token_file),
+        token("--write-token", chosen.write_token, chosen.write_token_file),
+        chosen.vocabulary,
+        evaluations(chosen.metrics or [], list(sources)),
+        hosts=chosen.allow_host or (),
+    )
 
 
 def start(

@@ -7,62 +7,49 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from vicinal._core.progress import part, shown
 from vicinal.cli.options import (
+    METHODS,
+    CommonOptions,
     DataArgument,
-    ImportOption,
-    MethodOption,
     PreprocessOption,
     RowsOption,
     TableChoice,
-    import_modules,
-    reads_tables,
+    option,
+    with_options,
 )
-from vicinal.cli.output import JsonFlag, print_facts, print_json
+from vicinal.cli.output import show_facts
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from vicinal._core.arrays import Csr
     from vicinal.cli.data_source import Source
-    from vicinal.cluster import ClusterTasks
     from vicinal.datasets import Content, Reading
     from vicinal.datasets.blocks import RowChunk
     from vicinal.index import SegmentedIndex
     from vicinal.preprocess import TextVectorizer
 
 
-@reads_tables
-def train(
-    data: DataArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to save the model in.")],
-    method: MethodOption = "blend",
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter, as name=value; repeatable.")
-    ] = None,
-    preprocess: PreprocessOption = "auto",
-    rows: RowsOption = "auto",
-    imports: ImportOption = None,
-    out_of_core: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder for data larger than memory: DATA (extreme-classification text, JSONL, "
-            "CSV, TSV or Parquet) is streamed to it, then searched within --max-memory."
-        ),
-    ] = None,
-    max_memory: Annotated[
-        float, typer.Option(help="GB of memory for the search with --out-of-core.")
-    ] = 1.0,
-    cluster: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler; its workers do the search.")
-    ] = None,
-    json: JsonFlag = False,
-    *,
-    table: TableChoice,
-) -> None:
+class TrainOptions(CommonOptions):
+    """The options of ``vicinal train``."""
+
+    output: Path = option("File to save the model in.", "--output", "-o", default=...)
+    method: str = option(f"One of: {METHODS}; or module:Class for your own class.", default="blend")
+    settings: list[str] | None = option("A parameter, as name=value; repeatable.", "--set")
+    preprocess: PreprocessOption = "auto"
+    rows: RowsOption = "auto"
+    out_of_core: Path | None = option(
+        "Folder for data larger than memory: DATA (extreme-classification text, JSONL, "
+        "CSV, TSV or Parquet) is streamed to it, then searched within --max-memory."
+    )
+    max_memory: float = option("GB of memory for the search with --out-of-core.", default=1.0)
+    cluster: str | None = option("Address of a Dask scheduler; its workers do the search.")
+
+
+@with_options
+def train(data: DataArgument, chosen: TrainOptions, table: TableChoice) -> None:
     """Train a model on a data set and save it.
 
     The default method, blend, combines neighbours and linear models and needs no tuning.
@@ -73,36 +60,33 @@ def train(
     from vicinal.methods import Pipeline
     from vicinal.persistence import check_replaceable
 
-    check_replaceable(output)
-    import_modules(imports, [method])
-    check_saveable("--method", [method])
-    estimator = make_estimator(method, parse_settings(settings or []))
-    chosen = table.text or table.feature_columns or out_of_core
-    if not chosen and hasattr(type(estimator), "views_"):
+    check_replaceable(chosen.output)
+    chosen.import_modules([chosen.method])
+    check_saveable("--method", [chosen.method])
+    estimator = make_estimator(chosen.method, parse_settings(chosen.settings or []))
+    if not (table.text or table.feature_columns or chosen.out_of_core) and _mixes_views(estimator):
         table = with_own_vectors(table, data)
-    _check_vectors(table, estimator, out_of_core)
+    _check_vectors(table, estimator, chosen.out_of_core)
     began, streamed = time.perf_counter(), None
-    if out_of_core is None:
-        source, steps = training_source(data, rows, table, preprocess)
+    if chosen.out_of_core is None:
+        source, steps = training_source(data, chosen.rows, table, chosen.preprocess)
         began = time.perf_counter()
     else:
         with shown():
-            source, steps, streamed = streamed_source(
-                data, out_of_core, table, preprocess, estimator, max_memory
-            )
+            source, steps, streamed = streamed_source(data, table, estimator, chosen)
     vocabulary = vocabulary_of(table, source.label_names)
     model = Pipeline([*steps, ("estimator", estimator)])
     with (
         shown(),
-        searching(estimator, streamed, cluster),
+        searching(estimator, streamed, chosen.cluster),
         part(f"Learning from {source.n_rows:,} rows"),
     ):
         # Streamed rows are preprocessed already.
-        learner = model if out_of_core is None else estimator
+        learner = model if streamed is None else estimator
         names = {"label_names": source.label_names, "row_names": source.row_names}
         learner.fit(source.X, source.labels(), **names)
     seconds = time.perf_counter() - began
-    save_named(model, source, output, vocabulary)
+    save_named(model, source, chosen.output, vocabulary)
     facts = {
         "data": source.name,
         "rows": source.n_rows,
@@ -110,12 +94,9 @@ def train(
         "labels": len(source.label_names),
         "model": " → ".join(_shown(step) for _, step in model.steps),
         "seconds to fit": seconds,
-        "saved in": str(output),
+        "saved in": str(chosen.output),
     }
-    if json:
-        print_json(facts)
-    else:
-        print_facts("Trained", facts)
+    show_facts("Trained", facts, chosen.json)
 
 
 def _shown(step: Any) -> str:
@@ -127,13 +108,16 @@ def _shown(step: Any) -> str:
     return " ".join(repr(step).split())
 
 
+def _mixes_views(estimator: Any) -> bool:
+    """Tell whether a method can put vectors beside the rows."""
+    return hasattr(type(estimator), "views_")
+
+
 def _check_vectors(table: TableChoice, estimator: Any, folder: Path | None) -> None:
     """Refuse vectors that the method cannot put beside the rows, before anything is read."""
-    if table.vectors is None:
-        return
-    if folder is not None:
+    if table.vectors is not None and folder is not None:
         raise InvalidArgumentError("--vectors", "no file together with --out-of-core", folder)
-    if not hasattr(type(estimator), "views_"):
+    if table.vectors is not None and not _mixes_views(estimator):
         got = type(estimator).__name__
         raise InvalidArgumentError("--vectors", "the method blend, which mixes views", got)
 
@@ -141,62 +125,53 @@ def _check_vectors(table: TableChoice, estimator: Any, folder: Path | None) -> N
 @contextmanager
 def searching(estimator: Any, rows: "SegmentedIndex | None", cluster: str | None) -> Iterator[None]:
     """Make an estimator search as the options say, inside the ``with`` block."""
+    if rows is None and cluster is None:
+        yield
+        return
+    if "algorithm" not in estimator.get_params():
+        got = type(estimator).__name__
+        raise InvalidArgumentError("--method", "a method that searches neighbours", got)
+    connection: Any = nullcontext()
+    if cluster is not None:
+        from vicinal.cluster import connected
+
+        connection = connected(cluster)
+    with connection as client:
+        during, after = _algorithms(estimator, rows, client)
+        estimator.set_params(algorithm=during)
+        yield
+        estimator.set_params(algorithm=after)
+
+
+def _algorithms(estimator: Any, rows: "SegmentedIndex | None", client: Any) -> tuple[Any, Any]:
+    """Return the searches for the fit and for the saved model, which knows no cluster."""
     from vicinal.index import SegmentedAlgorithm
     from vicinal.methods import Blend
 
-    if (cluster is not None or rows is not None) and "algorithm" not in estimator.get_params():
-        got = type(estimator).__name__
-        raise InvalidArgumentError("--method", "a method that searches neighbours", got)
-    if rows is not None and isinstance(estimator, Blend):
+    local: Any = "auto"
+    has_views = rows is not None and isinstance(estimator, Blend)
+    if rows is not None and has_views:
         views = str(Path(str(rows.folder)).resolve().parent / "views")  # those of earlier rows go
         shutil.rmtree(views, ignore_errors=True)
         local = SegmentedAlgorithm(rows.max_memory, rows, views)
-        with nullcontext() if cluster is None else _tasks(cluster) as tasks:
-            estimator.set_params(algorithm=replace(local, tasks=tasks))
-            yield
-        estimator.set_params(algorithm=local)
-        return
-    if cluster is not None:
-        yield from _on_cluster(estimator, cluster, None if rows is None else rows.folder)
-        return
-    if rows is not None:
-        estimator.set_params(algorithm=SegmentedAlgorithm(rows.max_memory, rows))
-    yield
+    elif rows is not None and client is None:
+        local = SegmentedAlgorithm(rows.max_memory, rows)
+    if client is None:
+        return local, local
+    from vicinal.cluster import ClusterAlgorithm, ClusterTasks
 
-
-@contextmanager
-def _tasks(address: str) -> "Iterator[ClusterTasks]":
-    """Connect to the workers of a blend whose views are on disk."""
-    from vicinal.cluster import ClusterTasks, connected
-
-    with connected(address) as client:
-        yield ClusterTasks(client)
-
-
-def _on_cluster(estimator: Any, address: str, folder: Path | None) -> Iterator[None]:
-    from vicinal.cluster import ClusterAlgorithm, connected
-
-    with connected(address) as client:
-        estimator.set_params(algorithm=ClusterAlgorithm(client, folder))
-        yield
-        # The saved model searches in memory, without the cluster.
-        estimator.set_params(algorithm="auto")
+    if has_views:
+        return replace(local, tasks=ClusterTasks(client)), local
+    return ClusterAlgorithm(client, None if rows is None else rows.folder), local
 
 
 def streamed_source(
-    data: str,
-    folder: Path,
-    table: TableChoice,
-    preprocess: str,
-    estimator: Any,
-    max_memory: float,
+    data: str, table: TableChoice, estimator: Any, chosen: TrainOptions
 ) -> "tuple[Source, list[tuple[str, Any]], SegmentedIndex]":
-    """Write the rows of a file to a folder in chunks; return them memory-mapped, and fitted steps.
+    """Write the rows of a file to a folder in chunks; return them, fitted steps, and their index.
 
-    The third result is the index of the rows that `estimator` will be fitted on, with postings on
-    disk. Memory: one chunk of the file, the labels (8 bytes each), `max_memory` GB and, for texts,
-    the vocabulary. The preprocessing steps are fitted on the memory-mapped rows and applied in
-    chunks.
+    Rows are memory-mapped. Memory: one chunk of the file, the labels (8 bytes each), what
+    ``--max-memory`` says and, for texts, the vocabulary.
     """
     from vicinal.cli.data_source import Source, is_table_file, text_step
     from vicinal.cli.settings import make_steps
@@ -204,8 +179,8 @@ def streamed_source(
     from vicinal.methods import Blend
 
     check_method(estimator)
-    if not max_memory >= 2**20 / 1e9:
-        raise InvalidArgumentError("--max-memory", "at least 0.002 GB", max_memory)
+    if not chosen.max_memory >= 2**20 / 1e9:
+        raise InvalidArgumentError("--max-memory", "at least 0.002 GB", chosen.max_memory)
     if not Path(data).is_file():
         raise InvalidArgumentError("DATA", "a file, because of --out-of-core", data)
     names: tuple[str, ...] = ()
@@ -217,11 +192,12 @@ def streamed_source(
         first, chunks = [("words", words)], _vectorised(data, reading, words, names)
     else:
         chunks = xc_chunks(data)
-    steps = make_steps(preprocess, True)
+    steps = make_steps(chosen.preprocess, True)
     options = {
         "metric": getattr(estimator, "metric", "cosine"),
-        "max_memory": int(max_memory * 1e9),
+        "max_memory": int(chosen.max_memory * 1e9),
     }
+    folder = Path(str(chosen.out_of_core))
     target = folder / ("rows" if not steps else "rows-before-preprocessing")
     searches = not isinstance(estimator, Blend)  # which searches its views of the rows
     index, Y = _written(chunks, target, postings=searches and not steps, **options)
@@ -253,11 +229,10 @@ def _reading(table: TableChoice) -> "Reading":
     """Return how to read a streamed table; guessing would need the whole file in memory."""
     from vicinal.datasets import Reading
 
-    for option in ("label_columns", "feature_columns", "row_names"):
-        if getattr(table, option) is not None:
-            name = "--" + option.replace("_", "-")
+    for name in ("label_columns", "feature_columns", "row_names"):
+        if (given := getattr(table, name)) is not None:
             expected = "no value together with --out-of-core"
-            raise InvalidArgumentError(name, expected, getattr(table, option))
+            raise InvalidArgumentError("--" + name.replace("_", "-"), expected, given)
     return Reading(
         text=(table.text or "text",),
         labels=table.labels or "labels",

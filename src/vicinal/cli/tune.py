@@ -2,23 +2,23 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from vicinal.cli.options import (
     METHODS,
+    CommonOptions,
     DataArgument,
-    ImportOption,
     PreprocessOption,
     RerunOption,
     RowsOption,
     StoreOption,
     TableChoice,
-    import_modules,
-    reads_tables,
+    option,
+    with_options,
 )
-from vicinal.cli.output import JsonFlag, check_target, errors, out, print_json, print_table
+from vicinal.cli.output import check_target, errors, out, print_json, print_table
 
 if TYPE_CHECKING:
     from vicinal.cli.data_source import Source
@@ -27,137 +27,105 @@ if TYPE_CHECKING:
 MANY_ROWS = 10_000
 """Number of rows above which ``--fast`` is the default."""
 
-MethodsOption = Annotated[
-    str,
-    typer.Option(
-        help=f"quick, all, or separated by commas: {METHODS}, module:Class. "
-        "The quick methods are those whose cost grows with rows × k only."
-    ),
-]
-MetricsOption = Annotated[
-    str,
-    typer.Option(
-        help="Further metrics to compute: names separated by commas, or all (much slower). "
-        "By default only --metric."
-    ),
-]
-FoldsOption = Annotated[int, typer.Option(help="Number of cross-validation folds.", min=2)]
-FastOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--fast/--full",
-        help="Try every third value first, then those around the best; "
+
+class TuneOptions(CommonOptions):
+    """The options of ``vicinal tune``."""
+
+    methods: str = option(
+        f"quick, all, or separated by commas: {METHODS}, module:Class. "
+        "The quick methods are those whose cost grows with rows × k only.",
+        default="quick",
+    )
+    metric: str = option("Metric to choose the model by.", default="example-f1")
+    metrics: str = option(
+        "Further metrics to compute: names separated by commas, or all (much slower). "
+        "By default only --metric.",
+        default="",
+    )
+    folds: int = option("Number of cross-validation folds.", default=10, min=2)
+    fast: bool | None = option(
+        "Try every third value first, then those around the best; "
         f"the default for more than {MANY_ROWS:,} rows.",
-    ),
-]
-SeedOption = Annotated[
-    int, typer.Option(help="Random seed for the folds and for stochastic methods.")
-]
-GridOption = Annotated[
-    list[str] | None,
-    typer.Option("--grid", help="Values to try, as name=value,value or method.name=…"),
-]
-SetOption = Annotated[
-    list[str] | None, typer.Option("--set", help="A fixed parameter of all settings: name=value.")
-]
-PerFoldOption = Annotated[
-    bool,
-    typer.Option("--per-fold", help="Fit the preprocessing steps in each fold, not only once."),
-]
-TableOption = Annotated[
-    Path | None, typer.Option("--table", help="Write every value to this .csv or .json file.")
-]
+        "--fast/--full",
+    )
+    seed: int = option("Random seed for the folds and for stochastic methods.", default=0)
+    grid: list[str] | None = option("Values to try, as name=value,value or method.name=…")
+    settings: list[str] | None = option("A fixed parameter of all settings: name=value.", "--set")
+    preprocess: PreprocessOption = "auto"
+    per_fold: bool = option(
+        "Fit the preprocessing steps in each fold, not only once.", "--per-fold", default=False
+    )
+    rows: RowsOption = "auto"
+    store: StoreOption = None
+    values: Path | None = option("Write every value to this .csv or .json file.", "--table")
+    plots: Path | None = option("Folder for plots.")
+    save: Path | None = option("File to save the best model in.")
+    rerun: RerunOption = False
 
 
-@reads_tables
-def tune_settings(
-    data: DataArgument = "debtags",
-    methods: MethodsOption = "quick",
-    metric: Annotated[str, typer.Option(help="Metric to choose the model by.")] = "example-f1",
-    metrics: MetricsOption = "",
-    folds: FoldsOption = 10,
-    fast: FastOption = None,
-    seed: SeedOption = 0,
-    grid: GridOption = None,
-    settings: SetOption = None,
-    preprocess: PreprocessOption = "auto",
-    per_fold: PerFoldOption = False,
-    rows: RowsOption = "auto",
-    store: StoreOption = None,
-    values: TableOption = None,
-    plots: Annotated[Path | None, typer.Option(help="Folder for plots.")] = None,
-    save: Annotated[Path | None, typer.Option(help="File to save the best model in.")] = None,
-    rerun: RerunOption = False,
-    imports: ImportOption = None,
-    json: JsonFlag = False,
-    *,
-    table: TableChoice,
-) -> None:
+@with_options
+def tune_settings(chosen: TuneOptions, table: TableChoice, data: DataArgument = "debtags") -> None:
     """Tune methods by cross-validation from one search; show the best settings per metric."""
     from vicinal.cli.data_source import refuse_vectors, training_source
     from vicinal.cli.settings import check_saveable, method_words, parse_grid, parse_settings
     from vicinal.selection import tune
 
-    _check_files(values, save)
-    names = methods.split(",")
-    import_modules(imports, [*names, metric, *metrics.split(",")])
+    _check_files(chosen)
+    names = chosen.methods.split(",")
+    further = chosen.metrics.split(",") if chosen.metrics else None
+    chosen.import_modules([*names, chosen.metric, *(further or ())])
     names = method_words(names)
-    if save is not None:
+    if chosen.save is not None:
         check_saveable("--methods", names)
     refuse_vectors(table)
-    source, steps = training_source(data, rows, table, preprocess)
+    source, steps = training_source(data, chosen.rows, table, chosen.preprocess)
     began = time.perf_counter()
     found = tune(
         names,
         source.X,
         source.labels(),
-        metric,
-        folds,
-        parse_grid(grid or []),
-        params=parse_settings(settings or []),
-        metrics=metrics if metrics == "all" else metrics.split(",") if metrics else None,
-        fast=source.n_rows > MANY_ROWS if fast is None else fast,
-        random_state=seed,
-        store=store,
+        chosen.metric,
+        chosen.folds,
+        parse_grid(chosen.grid or []),
+        params=parse_settings(chosen.settings or []),
+        metrics=chosen.metrics if chosen.metrics == "all" else further,
+        fast=source.n_rows > MANY_ROWS if chosen.fast is None else chosen.fast,
+        random_state=chosen.seed,
+        store=chosen.store,
         preprocess=steps,
-        per_fold=per_fold,
-        refit=save is not None or plots is not None,
+        per_fold=chosen.per_fold,
+        refit=chosen.save is not None or chosen.plots is not None,
         label_names=source.label_names,
-        rerun=rerun,
+        rerun=chosen.rerun,
     )
-    kept = _write(found, source, values, plots, save)
-    show(found, source, time.perf_counter() - began, as_json=json)
+    saved = _write(found, source, chosen)
+    show(found, source, time.perf_counter() - began, as_json=chosen.json)
     if not found.complete:
-        _report_interrupt(save, kept, store)
+        _report_interrupt(chosen, saved)
 
 
-def _check_files(table: Path | None, save: Path | None) -> None:
+def _check_files(chosen: TuneOptions) -> None:
     """Raise for files that cannot be written, before any work is done."""
     from vicinal._core.checks import check_option
     from vicinal.persistence import check_replaceable
 
-    if table is not None:
-        check_option("--table", table.suffix, (".csv", ".json"))
-    check_target("--table", table)
-    if save is not None:
-        check_replaceable(save)
+    if chosen.values is not None:
+        check_option("--table", chosen.values.suffix, (".csv", ".json"))
+    check_target("--table", chosen.values)
+    if chosen.save is not None:
+        check_replaceable(chosen.save)
 
 
-def _write(
-    found: "TuningResult",
-    source: "Source",
-    table: Path | None,
-    plots: Path | None,
-    save: Path | None,
-) -> Path | None:
+def _write(found: "TuningResult", source: "Source", chosen: TuneOptions) -> Path | None:
     """Write the table, the plots and the model, if their options are given."""
     from vicinal.cli.predict import save_named
 
+    table, save = chosen.values, chosen.save
     if table is not None:
         write = found.table.to_csv if table.suffix == ".csv" else found.table.to_json
         write(table)
-    if plots is not None:
-        draw_all(found, plots)
+    if chosen.plots is not None:
+        draw_all(found, chosen.plots)
     if save is None or found.estimator is None:
         return None
     target = save if found.complete else save.with_name(f"{save.name}.interrupted")
@@ -165,13 +133,13 @@ def _write(
     return target
 
 
-def _report_interrupt(save: Path | None, kept: Path | None, store: Path | None) -> None:
+def _report_interrupt(chosen: TuneOptions, saved: Path | None) -> None:
     """State what an interrupted run left behind, and end with the exit code of an interrupt."""
     notes = ["interrupted: these are the best settings so far"]
-    if kept is not None:
-        notes.append(f"{save} is not changed; the best model so far is in {kept}")
-    if store is not None:
-        notes.append(f"the same command resumes from {store}")
+    if saved is not None:
+        notes.append(f"{chosen.save} is not changed; the best model so far is in {saved}")
+    if chosen.store is not None:
+        notes.append(f"the same command resumes from {chosen.store}")
     for note in notes:
         errors.print(note, markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(130)

@@ -217,7 +217,7 @@ class ClusterIndex:
 
     A task searches one shard of the rows for one block of queries; trees of merges by (value, row
     id) join the lists. Tasks are pure: when a worker dies, Dask runs its tasks on another, and the
-    answer is the same to the bit.
+    result is identical.
 
     Parameters
     ----------
@@ -539,7 +539,7 @@ def column_graph(
 ) -> NeighborGraph:
     """Return, for each column of `A`, the k columns of `B` with the highest cosine.
 
-    The same as :func:`vicinal.methods._formulas.column_graph`, to the bit: each task has all
+    The same as :func:`vicinal.methods._formulas.column_graph`: each task has all
     rows of some columns of `A`, so sums are added in the same order.
 
     Parameters

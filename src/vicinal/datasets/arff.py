@@ -204,80 +204,78 @@ def positive_value(values: Collection[str]) -> str | None:
     return None
 
 
-class Columns:
-    """Assigns columns of X and Y to attributes, in the order of the file."""
+class _Columns(NamedTuple):
+    """The roles of all attributes, and the names of the columns of X and Y."""
 
-    def __init__(self, arff: ArffFile, labels: Collection[int], nominal: str) -> None:
-        check_option("nominal", nominal, NOMINAL)
-        self.feature_names: list[str | tuple[str, str]] = []
-        self.label_names: list[str] = []
-        self._path = str(arff.path)
-        self._labels = frozenset(labels)
-        self._binary_as_one = nominal == "auto"
+    roles: list[_Role]
+    features: list[str | tuple[str, str]]
+    labels: list[str]
 
-    def role(self, number: int, attribute: Attribute, dropped: bool) -> _Role:
-        """Return the role of attribute `number`."""
-        if dropped:
-            return _Role(_DROPPED)
-        if number in self._labels:
-            return self._label(attribute)
-        if attribute.kind == "numeric":
-            return _Role(_NUMBER, self._feature(attribute.name))
-        if attribute.kind == "nominal":
-            return _Role(_NOMINAL, switches=self._nominal(attribute))
-        raise DataFormatError(
-            self._path,
-            "a numeric or nominal attribute (drop= omits an attribute)",
-            f"the {attribute.kind} attribute {attribute.name!r}",
-            attribute.line,
-        )
 
-    def _feature(self, name: str | tuple[str, str]) -> int:
-        self.feature_names.append(name)
-        return len(self.feature_names) - 1
+def _columns(
+    arff: ArffFile, labels: Collection[int], drop: Collection[str], nominal: str
+) -> _Columns:
+    """Assign columns of X and Y to attributes, in the order of the file."""
+    check_option("nominal", nominal, NOMINAL)
+    dropped, wanted = _dropped(arff, drop), frozenset(labels)
+    found = _Columns([], [], [])
+    for number, attribute in enumerate(arff.attributes):
+        column = len(found.features)
+        if attribute.name in dropped:
+            role = _Role(_DROPPED)
+        elif number in wanted:
+            role = _label_role(arff, attribute, len(found.labels))
+            found.labels.append(attribute.name)
+        elif attribute.kind == "numeric":
+            role = _Role(_NUMBER, column)
+            found.features.append(attribute.name)
+        elif attribute.kind == "nominal":
+            positive = positive_value(attribute.values) if nominal == "auto" else None
+            if positive is None:
+                found.features.extend((attribute.name, value) for value in attribute.values)
+                role = _Role(_NOMINAL, switches=tuple(range(column, len(found.features))))
+            else:
+                found.features.append(attribute.name)
+                role = _Role(_NOMINAL, switches=_switches(attribute, positive, column))
+        else:
+            expected = "a numeric or nominal attribute (drop= omits an attribute)"
+            got = f"the {attribute.kind} attribute {attribute.name!r}"
+            raise DataFormatError(arff.path, expected, got, attribute.line)
+        found.roles.append(role)
+    return found
 
-    def _label(self, attribute: Attribute) -> _Role:
-        column = len(self.label_names)
-        self.label_names.append(attribute.name)
-        if attribute.kind == "numeric":
-            return _Role(_LABEL_NUMBER, column)
-        positive = positive_value(attribute.values)
-        if positive is None or attribute.kind != "nominal":
-            came = ",".join(attribute.values)[:40] or attribute.kind
-            raise DataFormatError(
-                self._path, f"a 0/1 attribute for label {attribute.name!r}", came, attribute.line
-            )
-        switches = tuple(column if v == positive else -1 for v in attribute.values)
-        return _Role(_LABEL_NOMINAL, switches=switches)
 
-    def _nominal(self, attribute: Attribute) -> tuple[int, ...]:
-        positive = positive_value(attribute.values) if self._binary_as_one else None
-        if positive is not None:
-            column = self._feature(attribute.name)
-            return tuple(column if v == positive else -1 for v in attribute.values)
-        return tuple(self._feature((attribute.name, v)) for v in attribute.values)
+def _label_role(arff: ArffFile, attribute: Attribute, column: int) -> _Role:
+    """Return the role of a label."""
+    if attribute.kind == "numeric":
+        return _Role(_LABEL_NUMBER, column)
+    positive = positive_value(attribute.values)
+    if positive is None or attribute.kind != "nominal":
+        expected = f"a 0/1 attribute for label {attribute.name!r}"
+        got = ",".join(attribute.values)[:40] or attribute.kind
+        raise DataFormatError(arff.path, expected, got, attribute.line)
+    return _Role(_LABEL_NOMINAL, switches=_switches(attribute, positive, column))
+
+
+def _switches(attribute: Attribute, positive: str, column: int) -> tuple[int, ...]:
+    """Return the column that each value of a binary attribute sets to 1."""
+    return tuple(column if value == positive else -1 for value in attribute.values)
 
 
 def dataset_of(
     arff: ArffFile, labels: Collection[int], drop: Collection[str], nominal: str
 ) -> Dataset:
     """Return the data set of an ARFF file whose attributes `labels` are the labels."""
-    columns = Columns(arff, labels, nominal)
-    dropped = _dropped(arff, drop)
-    roles = [
-        columns.role(i, attribute, attribute.name in dropped)
-        for i, attribute in enumerate(arff.attributes)
-    ]
-    plan = _plan(arff, roles)
+    columns = _columns(arff, labels, drop, nominal)
+    plan = _plan(arff, columns.roles)
     _check_defaults(arff, plan[-1])
     try:
         parts = read_arff_rows(arff.data, arff.rows_start, arff.rows_line, *plan)
     except ParseError as error:
         raise format_error(error, arff.path) from None
-    features, label_names = columns.feature_names, tuple(columns.label_names)
-    X, Y = parsed_rows(parts, len(features), len(label_names))
-    source = bare_name(arff.path)
-    return Dataset(by_content(X), Y, ValueNames(features), label_names, source=source)
+    X, Y = parsed_rows(parts, len(columns.features), len(columns.labels))
+    names = ValueNames(columns.features), tuple(columns.labels)
+    return Dataset(by_content(X), Y, *names, source=bare_name(arff.path))
 
 
 def _check_defaults(arff: ArffFile, defaults: Int32) -> None:

@@ -27,58 +27,44 @@ NAMESPACE = "http://mulan.sourceforge.net/labels"
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-class _LabelList:
-    """Collects the names of ``label`` elements.
+def read_labels_xml(path: FilePath, max_bytes: int) -> list[str]:
+    """Return the names of the labels, in the order of the file.
 
     Declarations of entities raise an error, before any entity is expanded: a file of a few lines
     could otherwise expand to gigabytes.
     """
+    names: list[str] = []
+    parser = expat.ParserCreate()
+    is_first = True
 
-    def __init__(self, path: FilePath) -> None:
-        self.names: list[str] = []
-        self._path = str(path)
-        self._depth = 0
-        self._parser = expat.ParserCreate()
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.EntityDeclHandler = self._refuse_entity
+    def fail(expected: str, got: str) -> NoReturn:
+        raise DataFormatError(path, expected, got, parser.CurrentLineNumber)
 
-    def read(self, data: bytes) -> list[str]:
-        """Return the names in a whole file."""
-        try:
-            self._parser.Parse(data, True)
-        except expat.ExpatError as error:
-            reason = expat.ErrorString(error.code)
-            raise DataFormatError(self._path, "well-formed XML", reason, error.lineno) from None
-        except DataFormatError:
-            raise
-        except (LookupError, ValueError) as error:  # encodings that expat delegates to Python
-            raise DataFormatError(self._path, "a known encoding", str(error), 1) from None
-        return self.names
-
-    def _fail(self, expected: str, got: str) -> NoReturn:
-        raise DataFormatError(self._path, expected, got, self._parser.CurrentLineNumber)
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal is_first
         tag = tag.rpartition(":")[2]
-        if self._depth == 0 and tag != "labels":
-            self._fail("an element <labels>", f"<{tag}>")
-        self._depth += 1
+        if is_first and tag != "labels":
+            fail("an element <labels>", f"<{tag}>")
+        is_first = False
         if tag == "label":
             if "name" not in attributes:
-                self._fail("a label's name", "a <label> without one")
-            self.names.append(attributes["name"])
+                fail("a label's name", "a <label> without one")
+            names.append(attributes["name"])
 
-    def _end(self, tag: str) -> None:
-        self._depth -= 1
+    def refuse_entity(name: str, *details: object) -> None:
+        fail("XML without entities of its own", f"the entity {name!r}")
 
-    def _refuse_entity(self, name: str, *details: object) -> None:
-        self._fail("XML without entities of its own", f"the entity {name!r}")
-
-
-def read_labels_xml(path: FilePath, max_bytes: int) -> list[str]:
-    """Return the names of the labels, in the order of the file."""
-    names = _LabelList(path).read(open_data(path, max_bytes=max_bytes))
+    parser.StartElementHandler = start
+    parser.EntityDeclHandler = refuse_entity
+    try:
+        parser.Parse(open_data(path, max_bytes=max_bytes), True)
+    except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code)
+        raise DataFormatError(path, "well-formed XML", reason, error.lineno) from None
+    except DataFormatError:
+        raise
+    except (LookupError, ValueError) as error:  # encodings that expat delegates to Python
+        raise DataFormatError(path, "a known encoding", str(error), 1) from None
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise DataFormatError(path, "each label once", f"{repeated[0]!r} twice")

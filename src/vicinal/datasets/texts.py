@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from vicinal._core.arrays import Csr, Features
-from vicinal._core.checks import check_integer, check_option
+from vicinal._core.checks import WEIGHTINGS, check_integer, check_option
 from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, FilePath, open_data
 from vicinal.datasets.dataset import by_content
 from vicinal.datasets.tables.content import Text, read_content
@@ -95,9 +95,6 @@ def text_blocks(path: FilePath, block_rows: int, *, encoding: str | None = None)
         texts = chain.from_iterable(line.splitlines() for line in lines)
         while block := list(islice(texts, block_rows)):
             yield Texts(block)
-
-
-WEIGHTINGS = ("binary", "counts", "tfidf")
 
 
 @dataclass(frozen=True)

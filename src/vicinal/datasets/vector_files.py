@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vicinal._core.validation import check_features
-from vicinal.errors import InvalidArgumentError, MissingExtraError
+from vicinal.errors import InvalidArgumentError, optional_module
 
 FORMATS = (".npy", ".npz", ".parquet")
 USUAL_NAMES = ("vectors", "embeddings", "vector", "embedding", "arr_0")
@@ -65,11 +65,8 @@ def _chosen(names: list[str], argument: str, file: Path) -> str:
 
 def _from_parquet(file: Path, argument: str) -> NDArray[Any]:
     """Return a column of lists, or numbered columns of numbers."""
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "frames") from None
+    pa = optional_module("pyarrow", "frames")
+    parquet = optional_module("pyarrow.parquet", "frames")
     try:
         schema = parquet.read_schema(file)
     except (pa.ArrowException, OSError):

@@ -12,12 +12,7 @@ from xml.sax import SAXException
 from vicinal._core.state import State, read_names, read_part
 from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, FilePath, bare_name, open_data
 from vicinal.datasets.tables.csv import DELIMITERS, decode_table, long_cells
-from vicinal.errors import (
-    DataFormatError,
-    InvalidArgumentError,
-    MissingExtraError,
-    ModelFormatError,
-)
+from vicinal.errors import DataFormatError, InvalidArgumentError, ModelFormatError, optional_module
 
 RDF_FORMATS = {".ttl": "turtle", ".rdf": "xml", ".xml": "xml", ".nt": "nt"}
 """Formats of SKOS vocabularies by extension, as rdflib calls them."""
@@ -177,20 +172,15 @@ def _named(identifier: Any, names: Any) -> Iterable[Entry]:
 
 def _skos(data: bytes, path: FilePath, kind: str) -> list[Entry]:
     """Return the preferred labels of a SKOS vocabulary."""
-    try:
-        from rdflib import Graph, Literal
-        from rdflib.exceptions import Error as RdfError
-        from rdflib.namespace import SKOS
-    except ImportError:
-        raise MissingExtraError("rdflib", "vocabularies") from None
-    graph = Graph()
+    rdflib = optional_module("rdflib", "vocabularies")
+    graph = rdflib.Graph()
     try:
         graph.parse(data=data, format=kind)
-    except (*_DAMAGE, RdfError, SAXException) as error:
+    except (*_DAMAGE, rdflib.exceptions.Error, SAXException) as error:
         got = f"{type(error).__name__}: {str(error)[:60]}"
         raise DataFormatError(path, f"SKOS in {kind}", got) from None
     return [
         (str(concept), (label.language or ANY).lower(), str(label))
-        for concept, label in graph.subject_objects(SKOS.prefLabel)
-        if isinstance(label, Literal)
+        for concept, label in graph.subject_objects(rdflib.SKOS.prefLabel)
+        if isinstance(label, rdflib.Literal)
     ]

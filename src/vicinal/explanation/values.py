@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vicinal._core.files import without_nan
-from vicinal.errors import InvalidArgumentError, MissingExtraError
+from vicinal.errors import InvalidArgumentError, optional_module
 from vicinal.explanation.breakdown import Fact, Scale
 
 if TYPE_CHECKING:
@@ -202,10 +202,7 @@ class LabelExplanation:
 
     def to_shap(self) -> Any:
         """Return a ``shap.Explanation`` with one feature per part (extra ``vicinal[shap]``)."""
-        try:
-            import shap
-        except ImportError:
-            raise MissingExtraError("shap", "shap") from None
+        shap = optional_module("shap", "shap")
         values = [0.0 if part.value is None else part.value for part in self.parts]
         return shap.Explanation(
             values=np.array([part.share for part in self.parts]),

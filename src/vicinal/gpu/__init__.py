@@ -18,13 +18,12 @@ except ImportError:
 
 from vicinal.gpu.mlknn_loss import ProjectionLoss, sparse_rows
 from vicinal.gpu.products import cuda_available, device_name, pick_device
-from vicinal.gpu.search import DenseSearch, dense_graph
+from vicinal.gpu.search import DenseSearch
 
 __all__ = [
     "DenseSearch",
     "ProjectionLoss",
     "cuda_available",
-    "dense_graph",
     "device_name",
     "pick_device",
     "sparse_rows",

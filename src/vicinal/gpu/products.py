@@ -31,10 +31,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from vicinal.distances import Distance
+from vicinal.distances import UNIT, Distance
 from vicinal.errors import InvalidArgumentError
 
-UNIT = 2.0**-24
 LARGEST_EXPONENT = 8
 """Entries of rows are scaled below 2 to the power of this."""
 

@@ -340,13 +340,9 @@ class DenseSearch:
 
     Examples
     --------
-    >>> X = torch.tensor([[0.0, 0.0], [3.0, 4.0], [1.0, 0.0]])
-    >>> DenseSearch(X).query_self(1)
-    (tensor([[2],
-            [2],
-            [0]]), tensor([[1.0000],
-            [4.4721],
-            [1.0000]], dtype=torch.float64))
+    >>> ids, values = DenseSearch.of([[0.0, 0.0], [3.0, 4.0], [0.0, 2.0]]).self_graph(1)
+    >>> ids.ravel(), values.ravel().round(2)
+    (array([2, 2, 0], dtype=int32), array([2.  , 3.61, 2.  ]))
     """
 
     def __init__(
@@ -471,48 +467,6 @@ class DenseSearch:
 def list_width(k: int) -> int:
     """Return the initial number of candidates per query."""
     return -(-(k + max(10, k // 2)) // 16) * 16
-
-
-def dense_graph(
-    X: object,
-    Q: object = None,
-    k: int = 10,
-    metric: str = EUCLIDEAN.name,
-    device: str | torch.device | None = None,
-    *,
-    fused: bool | None = None,
-) -> Graph:
-    """Return ids and values of the k nearest rows of `X` for each row of `Q`, exactly.
-
-    Parameters
-    ----------
-    X, Q : array-like of numbers, shapes (n, d) and (n_queries, d)
-        If `Q` is omitted, the queries are the rows of `X`, and each row is excluded from its own
-        neighbours.
-    k : int
-        Number of neighbours.
-    metric : {"euclidean", "cosine", "dot"}
-        Distance or similarity by which neighbours are found.
-    device : str or None
-        None for CUDA if available, otherwise the CPU.
-    fused : bool or None
-        See :class:`DenseSearch`.
-
-    Returns
-    -------
-    ids : ndarray of int32, shape (n_queries, k)
-        −1 where there is no further candidate.
-    values : ndarray of float64, shape (n_queries, k)
-        Ascending distances (inf for padding) or descending similarities (0 for padding).
-
-    Examples
-    --------
-    >>> ids, values = dense_graph([[0.0, 0.0], [3.0, 4.0], [0.0, 2.0]], k=1, device="cpu")
-    >>> ids.ravel(), values.ravel().round(2)
-    (array([2, 2, 0], dtype=int32), array([2.  , 3.61, 2.  ]))
-    """
-    search = DenseSearch.of(X, metric, device, fused=fused)
-    return search.self_graph(k) if Q is None else search.graph(Q, k)
 
 
 def on_device(rows: object, name: str, device: torch.device) -> Tensor:

@@ -4,8 +4,7 @@ Input: a matrix of training rows, then queries. Output: a
 :class:`~vicinal.graph.NeighborGraph`. :mod:`~vicinal.index.protocol` defines the
 interface, :mod:`~vicinal.index.reference` is the definition that exact indexes must match,
 :func:`build_index` creates an index by name or with a caller's factory, and
-:mod:`~vicinal.index.training_rows` manages a model's rows. May be imported by ``scoring`` and later
-layers.
+:mod:`~vicinal.index.training_rows` manages a model's rows. May be imported by later layers.
 """
 
 from vicinal.index.approximate import ApproximateIndex

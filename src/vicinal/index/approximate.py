@@ -1,6 +1,5 @@
 """Approximate search that may miss neighbours and measures its recall; never the default."""
 
-import importlib
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from vicinal._core.arrays import Features, Float, Int, Int32
 from vicinal._core.checks import check_integer
 from vicinal._core.validation import check_features
 from vicinal.distances import Distance, get_distance
-from vicinal.errors import InvalidArgumentError, MissingExtraError
+from vicinal.errors import InvalidArgumentError, optional_module
 from vicinal.graph import NeighborGraph
 from vicinal.index._common import as_dense, graph_width, row_chunks
 from vicinal.index.dense import DenseIndex
@@ -150,10 +149,7 @@ class ApproximateIndex:
         return np.unique(np.linspace(0, n_queries - 1, SAMPLE).astype(np.int64))
 
     def _linked(self) -> Any:
-        try:
-            faiss = importlib.import_module("faiss")
-        except ImportError:
-            raise MissingExtraError("faiss", "approx") from None
+        faiss = optional_module("faiss", "approx")
         by_product = self._distance.is_similarity
         kind = faiss.METRIC_INNER_PRODUCT if by_product else faiss.METRIC_L2
         graph = faiss.IndexHNSWFlat(self.n_features, 32, kind)

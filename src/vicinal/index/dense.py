@@ -30,7 +30,7 @@ from vicinal._core.checks import check_integer
 from vicinal._core.threads import ForkLock, one_blas_thread, thread_count
 from vicinal._core.validation import check_features, check_rows
 from vicinal._native import DenseBatch, DenseIndexFloat32, DenseIndexFloat64, dense_norms
-from vicinal.distances import Distance, get_distance
+from vicinal.distances import UNIT, Distance, get_distance
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph
 from vicinal.index._common import (
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
 Single = NDArray[np.float32]
 
-UNIT = 2.0**-24
 STEP = 2048
 
 HEADROOM = 2.0**10

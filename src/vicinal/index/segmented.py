@@ -284,7 +284,7 @@ class SegmentedIndex:
     range (which :class:`InvertedIndex` builds for all rows at once) are mapped from files too if
     they were written with the rows; otherwise they are built when a search needs them, and kept as
     long as `max_memory` allows. All ranges are merged into one list per query, sorted by (value,
-    row id), so results are bit-identical to those of :class:`InvertedIndex`.
+    row id), so results are identical to those of :class:`InvertedIndex`.
 
     :meth:`build` writes a stream of chunks to a folder, and :meth:`open` maps such a folder. The
     constructor searches arrays in memory, without a folder.

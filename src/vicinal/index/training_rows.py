@@ -3,7 +3,7 @@
 Similarity is symmetric, so one pass over the rows that share a feature with a new row finds both
 its neighbours and the rows whose lists it enters: those where it is nearer than the last entry.
 Only these lists and ML-kNN's vote tables are updated. After every step lists and tables equal those
-of a fresh fit, bit for bit.
+of a fresh fit.
 """
 
 from dataclasses import dataclass

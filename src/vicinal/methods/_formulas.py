@@ -143,7 +143,7 @@ def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) ->
     width = max(1, min(check_integer("k", k, low=1), B.shape[1]))
     items = as_csr(A).T.tocsr()
     ids, values = column_search(
-        native_matrix(items), native_matrix(as_csr(B)), width, thread_count(n_jobs), np.empty(0)
+        native_matrix(items), native_matrix(as_csr(B)), width, thread_count(n_jobs)
     )
     return NeighborGraph(ids, values, COSINE.name, B.shape[1])
 

@@ -32,24 +32,23 @@ multi-label classification", DSAA 2017, section III-B.
 Adding or removing a row changes the length of its labels' columns, and therefore the similarities
 of every feature that shares a row with one of these labels. So all similarities are dropped; those
 of a feature are computed when a row with this feature is first scored, and kept until the next
-change. They are bit-identical to those of a new fit.
+change. The products of frequent features with the labels are kept beyond it. All are identical to
+those of a new fit.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vicinal._core.arrays import Bool, Csr, Features, Float, Int, Int32, is_stored, row_ids
 from vicinal._core.checks import check_integer, check_option
 from vicinal._core.csr import checked_csr, trust
 from vicinal._core.state import State, read_csr, read_plain
-from vicinal._core.threads import Beside, thread_count
 from vicinal._core.validation import as_csr, csr_parts
-from vicinal._native import column_search
+from vicinal._native import FeatureLabels
 from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.distances import COSINE
 from vicinal.errors import InvalidArgumentError, ModelFormatError
@@ -60,7 +59,6 @@ from vicinal.methods._formulas import (
     combined_rows,
     kept_similarities,
     label_values,
-    native_matrix,
 )
 from vicinal.methods.base import NeighborEstimator
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
@@ -238,91 +236,25 @@ def only_stored(values: Csr, pattern: Csr) -> Csr:
     return checked_csr(values.data[kept], values.indices[kept], indptr, values.shape)
 
 
-MOST_RECENT = 1024
-"""Number of added rows after which all rows are transposed again, beside the lessons that follow;
-after twice as many, a lesson waits for it."""
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureColumns:
-    """Columns of a feature matrix whose rows change.
-
-    Memory: 12 bytes per entry of the first rows.
-    """
-
-    columns: Csr
-    X: Features
-    gone: Bool
-    larger: Beside[Csr] | None = None
-
-    @classmethod
-    def of(cls, X: Features, gone: Bool | None = None) -> "FeatureColumns":
-        """Transpose rows."""
-        return cls(
-            trust(as_csr(X).T.tocsr()), X, np.zeros(0, dtype=np.bool_) if gone is None else gone
-        )
-
-    def changed(self, X: Features, gone: Bool) -> "FeatureColumns":
-        """Return the columns after rows were appended or removed."""
-        n_recent, larger = int(X.shape[0] - self.columns.shape[1]), self.larger
-        if larger is not None and (larger.is_ready or n_recent > 2 * MOST_RECENT):
-            return FeatureColumns(larger.result(), X, gone)
-        if larger is None and n_recent > MOST_RECENT:
-            larger = Beside(lambda: FeatureColumns.of(X).columns)
-        return FeatureColumns(self.columns, X, gone, larger)
-
-    def of_features(self, features: Int) -> Csr:
-        """Return some columns as rows, shape (len(features), n), without removed rows."""
-        n_old, n_rows = int(self.columns.shape[1]), int(self.X.shape[0])
-        old = trust(self.columns[features])
-        indptr, rows = csr_parts(old)
-        if n_rows == n_old and not len(self.gone):
-            return old
-        place, data = row_ids(old), old.data
-        recent_place, recent_rows, recent_data = self._recent(features, n_old)
-        if len(self.gone):
-            kept = ~self.gone[rows]
-            place, rows, data = place[kept], rows[kept], data[kept]
-            kept = ~self.gone[recent_rows]
-            recent_place, recent_rows = recent_place[kept], recent_rows[kept]
-            recent_data = recent_data[kept]
-        sizes = np.bincount(place, minlength=len(features))
-        recent_sizes = np.bincount(recent_place, minlength=len(features))
-        indptr = np.concatenate([[0], np.cumsum(sizes + recent_sizes)])
-        # Added rows follow the first rows of the same feature.
-        before = np.cumsum(recent_sizes) - recent_sizes
-        at, recent_at = np.arange(len(rows)) + before[place], np.arange(len(recent_rows))
-        recent_at += np.cumsum(sizes)[recent_place]
-        indices = np.empty(len(rows) + len(recent_rows), dtype=np.int32)
-        values = np.empty(len(indices), dtype=np.float64)
-        indices[at], indices[recent_at] = rows, recent_rows
-        values[at], values[recent_at] = data, recent_data
-        return checked_csr(values, indices, indptr, (len(features), n_rows))
-
-    def _recent(self, features: Int, n_old: int) -> tuple[Int, Int, NDArray[Any]]:
-        """Return the entries of added rows: position in `features`, row and value."""
-        recent = as_csr(self.X[n_old:])
-        place = np.searchsorted(features, recent.indices)
-        there = features[np.minimum(place, len(features) - 1)] == recent.indices
-        chosen = np.flatnonzero(there)
-        chosen = chosen[np.argsort(place[chosen], kind="stable")]
-        rows = row_ids(recent)[chosen] + n_old
-        return place[chosen], rows, recent.data[chosen]
-
-
 FEW_FEATURES = 4096
 """If the rows to score have more features than this, the similarities of all are computed."""
 
 
 @dataclass(frozen=True, eq=False)
 class ChangedFeatureKNNScoring:
-    """The rows of each feature, and the similarities computed so far."""
+    """The rows and labels of each feature, and the similarities computed so far.
 
-    columns: FeatureColumns
-    n_kept: int
-    aggregate: str
+    Memory: 12 bytes per entry of the first rows and 16 of those learned since, 24 per feature; 12
+    per label that occurs with a feature of more than a 64th of the rows.
+    """
+
+    table: FeatureLabels
+    X: Features
+    gone: Bool
     Y: Csr
     label_counts: Int
+    n_kept: int
+    aggregate: str
     _known: dict[int, tuple[Int32, Float]] = field(default_factory=dict)
 
     is_settled = False
@@ -335,7 +267,59 @@ class ChangedFeatureKNNScoring:
     @property
     def n_features(self) -> int:
         """Number of features of a row."""
-        return int(self.columns.X.shape[1])
+        return int(self.X.shape[1])
+
+    @classmethod
+    def of(
+        cls, X: Features, gone: Bool, Y: Csr, label_counts: Int, n_kept: int, aggregate: str
+    ) -> Self:
+        """Find the rows of each feature; `gone` marks forgotten rows, or is empty."""
+        indptr, rows = csr_parts(columns := trust(as_csr(X).T.tocsr()))
+        values = np.ascontiguousarray(columns.data[: indptr[-1]], dtype=np.float64)
+        n_labels = int(Y.shape[1])
+        table = FeatureLabels(indptr, rows, values, *csr_parts(Y), n_labels, gone.view(np.uint8))
+        return cls(table, X, gone, Y, label_counts, n_kept, aggregate)
+
+    def changed(self, X: Features, gone: Bool, Y: Csr, label_counts: Int) -> Self:
+        """Return the state after rows were appended or forgotten."""
+        options = label_counts, self.n_kept, self.aggregate
+        if self._takes_in(X, Y) and self._leaves_out(X, gone):
+            return type(self)(self.table, X, gone, Y, *options)
+        return self.of(X, gone, Y, *options)  # the table belongs to a version that was given up
+
+    def _takes_in(self, X: Features, Y: Csr) -> bool:
+        """Append the last rows of `X` to the table; False if it follows another version."""
+        n_old, n_gone = self._version
+        label_indptr, labels = csr_parts(Y)
+        for place in range(n_old, int(X.shape[0])):
+            own = labels[label_indptr[place] : label_indptr[place + 1]]
+            row = _features_of(X, place)
+            if not self.table.learn(place, n_gone, *row, own, int(Y.shape[1])):
+                return False
+        return True
+
+    def _leaves_out(self, X: Features, gone: Bool) -> bool:
+        """Take rows out of the table; False if it follows another version."""
+        n_gone = self._version[1]
+        if np.count_nonzero(gone) == n_gone:
+            return True
+        fresh = gone.copy()
+        fresh[: len(self.gone)] &= ~self.gone
+        for more, place in enumerate(np.flatnonzero(fresh).tolist()):
+            columns, _ = _features_of(X, place)
+            if not self.table.forget(int(X.shape[0]), n_gone + more, place, columns):
+                return False
+        return True
+
+    @property
+    def _version(self) -> tuple[int, int]:
+        """Number of rows, and of those that are forgotten."""
+        return int(self.X.shape[0]), int(np.count_nonzero(self.gone))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Find the rows of each feature again in a copy or another process."""
+        options = self.label_counts, self.n_kept, self.aggregate
+        return type(self).of, (self.X, self.gone, self.Y, *options)
 
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the rows of `X`; `graph` is not used."""
@@ -361,7 +345,8 @@ class ChangedFeatureKNNScoring:
     @cached_property
     def similarity(self) -> Csr:
         """The similarities that all features keep, shape (m, L)."""
-        return kept_similarities(self._graph(np.arange(self.n_features)))
+        kept = np.flatnonzero(~self.gone) if len(self.gone) else slice(None)
+        return self.as_fitted(trust(self.Y[kept]), self.X[kept]).similarity
 
     def _of_features(self, features: Int) -> Csr:
         """Return the similarities that some features keep, shape (len(features), L)."""
@@ -384,10 +369,11 @@ class ChangedFeatureKNNScoring:
         """Return the labels with the highest cosine for each of some features."""
         n_labels = int(self.Y.shape[1])
         width = max(1, min(self.n_kept, n_labels))
-        items = native_matrix(self.columns.of_features(features))
         norms = np.sqrt(self.label_counts.astype(np.float64))
-        threads = 1 if len(features) <= FEW_FEATURES else thread_count()
-        ids, values = column_search(items, native_matrix(self.Y), width, threads, norms)
+        gone = self.gone.view(np.uint8)
+        ids, values = self.table.nearest(
+            features.astype(np.int32), *self._version, gone, norms, width
+        )
         return NeighborGraph.trusted(ids, values, COSINE.name, n_labels)
 
     def as_fitted(self, Y: Csr, X: Features) -> FeatureKNNScoring:
@@ -406,21 +392,14 @@ class ChangedFeatureKNNScoring:
         raise ModelFormatError("unexpected ChangedFeatureKNNScoring")
 
 
-def revised_feature_part(
-    scoring: object,
-    X: Features,
-    gone: Bool,
-    Y: Csr,
-    label_counts: Int,
-    n_kept: int,
-    aggregate: str,
-) -> ChangedFeatureKNNScoring:
-    """Return feature kNN after a change of the rows, given its state before."""
-    if isinstance(scoring, ChangedFeatureKNNScoring):
-        columns = scoring.columns.changed(X, gone)
-    else:
-        columns = FeatureColumns.of(X, gone)
-    return ChangedFeatureKNNScoring(columns, n_kept, aggregate, trust(Y), label_counts)
+def _features_of(X: Features, place: int) -> tuple[Int32, Float]:
+    """Return the columns of a row and their values."""
+    if isinstance(X, np.ndarray):
+        indptr, indices = csr_parts(row := as_csr(X[place : place + 1]))
+        return indices[: indptr[-1]], row.data[: indptr[-1]].astype(np.float64)
+    indptr, indices = csr_parts(X)
+    entries = slice(indptr[place], indptr[place + 1])
+    return indices[entries], X.data[entries].astype(np.float64)
 
 
 @dataclass(eq=False, repr=False)
@@ -532,9 +511,11 @@ def revised_features(
     scoring: Scoring, changed: ChangedRows, k: int, aggregate: str
 ) -> ChangedFeatureKNNScoring:
     """Return the scoring of feature kNN after a small change."""
-    rows = changed.rows
+    X, gone, Y = changed.rows.X, changed.rows.gone, trust(changed.Y)
     counts = changed.label_counts().copy()
-    return revised_feature_part(scoring, rows.X, rows.gone, changed.Y, counts, k, aggregate)
+    if isinstance(scoring, ChangedFeatureKNNScoring):
+        return scoring.changed(X, gone, Y, counts)
+    return ChangedFeatureKNNScoring.of(X, gone, Y, counts, k, aggregate)
 
 
 Model = TypeVar("Model", bound=NeighborEstimator)

@@ -364,7 +364,7 @@ class IBLR(IncrementalEstimator):
     Notes
     -----
     ``partial_fit`` and ``forget`` update the graph and fit the regressions again from the start, so
-    that the model equals one fitted from scratch, to the bit. That takes as long as ``fit`` without
+    that the model equals one fitted from scratch. That takes as long as ``fit`` without
     its search: one row changes a share of a neighbour's label, and with it every weight a little.
 
     References

@@ -1,7 +1,7 @@
 """Exact incremental learning: models learn and forget rows, one or many at a time.
 
 After ``partial_fit`` or ``forget`` the scores of a model equal those of one fitted from scratch on
-the same rows, bit for bit. A small change revises what the method learned (:class:`SmallChange`):
+the same rows. A small change revises what the method learned (:class:`SmallChange`):
 one search finds the rows whose neighbours change, and nothing else is touched. A large change
 updates the leave-one-out graph and fits the method on it again:
 

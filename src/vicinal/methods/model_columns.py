@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Self
 
 from sklearn.compose import ColumnTransformer
@@ -11,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from vicinal.datasets import Reading
 from vicinal.datasets.tables.content import content_of
 from vicinal.datasets.tables.reading import Record, gather
-from vicinal.errors import MissingExtraError
+from vicinal.errors import optional_module
 from vicinal.methods.blend import Blend
 from vicinal.methods.feature_views import Views
 from vicinal.methods.frame_columns import FrameColumns
@@ -72,8 +71,6 @@ class ModelColumns:
             blank = dict.fromkeys((*self.reading.text, *self.reading.categories), "")
             records = (Record({**blank, **row}, place) for place, row in enumerate(rows, 1))
             return content_of(gather("rows", records), self.reading, None, row_names=None).X
-        try:
-            pd: Any = import_module("pandas")
-        except ImportError:
-            raise MissingExtraError("pandas", "frames") from None
-        return pd.DataFrame([dict(row) for row in rows], columns=list(self.names))
+        return optional_module("pandas", "frames").DataFrame(
+            [dict(row) for row in rows], columns=list(self.names)
+        )

@@ -490,7 +490,7 @@ def load(
     mmap: bool | Literal["auto"] = "auto",
     trusted: Collection[str] = (),
 ) -> NeighborEstimator | Pipeline:
-    """Load a model that :func:`save` wrote; its predictions are identical, bit for bit.
+    """Load a model that :func:`save` wrote; its predictions are identical.
 
     A saved pipeline is loaded as a :class:`vicinal.Pipeline`.
 

@@ -31,8 +31,8 @@ class MetricAccumulator:
     Notes
     -----
     Metrics that count cells or rows (Hamming loss, subset accuracy, micro and macro averages,
-    one-error, coverage, precision@k, cardinality, …) equal those of :func:`evaluate` to the bit,
-    as do areas under curves. The others are means of fractions and may differ in the last digits,
+    one-error, coverage, precision@k, cardinality, …) are identical to those of :func:`evaluate`,
+    as are areas under curves. The others are means of fractions and may differ in the last digits,
     because floating-point sums depend on their order: by less than 1e-12.
 
     Memory: some 100 bytes per label, and for macro-auc and micro-auc 32 bytes per distinct score of

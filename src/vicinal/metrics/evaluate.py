@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -247,6 +247,9 @@ def _columns(
         if given is not None and not is_names(listed(given)):
             columns = getattr(given, "columns", None)
             if columns is None:
+                if name != "scores" and isinstance(next(iter(cast("Any", given)), None), str):
+                    hint = "split cells of several labels: [cell.split(';') for cell in column]"
+                    raise InvalidArgumentError(name, "a list of names per row", "strings", hint)
                 expected = f"the names of the columns of {name}, such as model.label_names_"
                 raise InvalidArgumentError("label_names", expected, None)
             return tuple(map(str, columns))

@@ -190,7 +190,7 @@ def check_replaceable(path: FilePath) -> Path:
         if not start or re.match(rb'\{ *"__metadata__": *\{ *"sha256"', start[8:]):
             return Path(os.path.realpath(target))
     got = f"{target}, {'a folder' if target.is_dir() else 'something else'}"
-    raise InvalidArgumentError("path", "a new path or an older model", got)
+    raise InvalidArgumentError("path", "a new path or an older model", got, "choose another name")
 
 
 def read_model(
@@ -261,7 +261,9 @@ def _opened(path: FilePath) -> Iterator[BufferedReader]:
     if file.is_dir():
         raise ModelFormatError(f"{path}: expected a model file, got a folder")
     if not file.is_file():
-        raise ModelFormatError(f"{path}: expected a model file, found none")
+        raise ModelFormatError(
+            f"{path}: expected a model file, found none (vicinal train and save() write them)"
+        )
     with file.open("rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise ModelFormatError(f"{path}: expected a model file, got something else")

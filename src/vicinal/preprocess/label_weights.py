@@ -1,6 +1,7 @@
 """Weight features by how much information they carry about the labels."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -21,6 +22,7 @@ AT_ONCE = 2**25
 """Entries whose features are counted together: 4 bytes each."""
 
 
+@dataclass(eq=False, repr=False)
 class LabelWeights(ColumnwiseTransformer):
     r"""Weight each feature by how much the labels of its rows differ from those of all rows.
 
@@ -63,11 +65,9 @@ class LabelWeights(ColumnwiseTransformer):
     array([0.4925, 0.    ])
     """
 
-    weights_: Float
-    is_count_: bool
-
-    def __init__(self, prior: float = 5.0) -> None:
-        self.prior = prior
+    prior: float = 5.0
+    weights_: Float = field(init=False)
+    is_count_: bool = field(init=False)
 
     @all_or_nothing
     def fit(self, X: object, Y: object = None) -> Self:

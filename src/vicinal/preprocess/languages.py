@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from threading import Lock
 from typing import NamedTuple
 
-from vicinal.errors import InvalidArgumentError, MissingExtraError, logger
+from vicinal.errors import InvalidArgumentError, logger, optional_module
 
 EXTRA = "languages"
 LEMMAS = {
@@ -71,7 +71,8 @@ def check_language(value: object, name: str = "language") -> str | None:
         code = _OTHER_CODES.get(code, code)
         if code == "auto" or code in LANGUAGES:
             return code
-    raise InvalidArgumentError(name, f"'auto', None or one of {', '.join(LANGUAGES)}", repr(value))
+    expected = "'auto', None or the code of a language, such as 'en' or 'fi'"
+    raise InvalidArgumentError(name, expected, repr(value), f"one of {', '.join(LANGUAGES)}")
 
 
 def is_installed() -> bool:
@@ -221,11 +222,8 @@ def _word_forms(language: str | None, characters: bool) -> WordForms:
 def _normal_form(language: str | None) -> Callable[[str], str]:
     """Return the function from a word to its lemma or stem, in lower case."""
     if language in STEMS:
-        try:
-            from snowballstemmer import stemmer
-        except ImportError:
-            raise MissingExtraError("snowballstemmer", EXTRA) from None
-        stem, lock = stemmer(STEMS[language]).stemWord, Lock()
+        stemmers = optional_module("snowballstemmer", EXTRA)
+        stem, lock = stemmers.stemmer(STEMS[language]).stemWord, Lock()
 
         def stemmed(word: str) -> str:
             with lock:  # a stemmer keeps the word that it is working on
@@ -233,9 +231,6 @@ def _normal_form(language: str | None) -> Callable[[str], str]:
 
         return stemmed
     if language in LEMMAS:
-        try:
-            from simplemma import lemmatize
-        except ImportError:
-            raise MissingExtraError("simplemma", EXTRA) from None
+        lemmatize = optional_module("simplemma", EXTRA).lemmatize
         return lambda word: str(lemmatize(word, language)).lower()
     return str.lower

@@ -1,6 +1,7 @@
 """Scale each feature to [0, 1]."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from vicinal.preprocess._base import (
 )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MinMax(ColumnwiseTransformer):
     r"""Scale each feature to [0, 1] by its smallest and largest value in the training rows.
 
@@ -52,11 +54,9 @@ class MinMax(ColumnwiseTransformer):
            [1.5 , 0.  ]])
     """
 
-    minimum_: Float
-    maximum_: Float
-
-    def __init__(self, *, clip: bool = False) -> None:
-        self.clip = clip
+    clip: bool = False
+    minimum_: Float = field(init=False)
+    maximum_: Float = field(init=False)
 
     @all_or_nothing
     def fit(self, X: object, y: object = None) -> Self:
@@ -175,6 +175,7 @@ class UnitRows(RowLocalTransformer):
         return reweigh(rows, lambda stored: unit_length(stored, stored.data.astype(np.float64)))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Binary(RowLocalTransformer):
     """Replace values greater than `threshold` by 1 and all others by 0.
 
@@ -195,8 +196,7 @@ class Binary(RowLocalTransformer):
     array([[0., 1., 1.]])
     """
 
-    def __init__(self, *, threshold: float | None = 0.0) -> None:
-        self.threshold = threshold
+    threshold: float | None = 0.0
 
     def transform(self, X: object) -> Features:
         """Return zeros and ones; sparse if `X` is sparse."""

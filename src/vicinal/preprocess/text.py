@@ -4,6 +4,7 @@ import inspect
 import itertools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._core.arrays import Csr, Features, Float
 from vicinal._core.checks import (
+    WEIGHTINGS,
     all_or_nothing,
     check_encodable,
     check_flag,
@@ -146,12 +148,12 @@ def read_documents(X: object, name: str = "X") -> list[str]:
     documents = []
     for row, document in enumerate(X):
         if not isinstance(document, str):
-            raise InvalidArgumentError(name, "strings", f"{type(document).__name__} in row {row}")
+            got = f"{type(document).__name__} in row {row}"
+            raise InvalidArgumentError(name, "strings", got, "use '' for a missing text")
         documents.append(str(document))
     return documents
 
 
-WEIGHTINGS = ("binary", "counts", "tfidf")
 TOKEN_PATTERNS = {"ascii": "[a-z0-9]+", "unicode": r"[^\W_]+"}
 """Regular expressions of a word in a lower-case document."""
 
@@ -163,6 +165,7 @@ _LEFT_OUT = {"sublinear": False, "language": None, "language_": None, "character
 """Values that a saved model does not state."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Turn documents into sparse rows with one column per word, in alphabetical order.
 
@@ -221,34 +224,19 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     {'talo': 0}
     """
 
-    language_: str | None = None
-    vocabulary_: dict[str, int]
-    idf_: Float | None
-
-    def __init__(
-        self,
-        *,
-        weighting: str = "binary",
-        tokens: str = "unicode",
-        sublinear: bool = False,
-        min_df: int | float = 1,
-        max_df: int | float = 1.0,
-        max_features: int | None = None,
-        ngram_range: tuple[int, int] = (1, 1),
-        stop_words: str | list[str] | None = None,
-        language: str | None = None,
-        characters: bool = False,
-    ) -> None:
-        self.weighting = weighting
-        self.tokens = tokens
-        self.sublinear = sublinear
-        self.min_df = min_df
-        self.max_df = max_df
-        self.max_features = max_features
-        self.ngram_range = ngram_range
-        self.stop_words = stop_words
-        self.language = language
-        self.characters = characters
+    weighting: str = "binary"
+    tokens: str = "unicode"
+    sublinear: bool = False
+    min_df: int | float = 1
+    max_df: int | float = 1.0
+    max_features: int | None = None
+    ngram_range: tuple[int, int] = (1, 1)
+    stop_words: str | list[str] | None = None
+    language: str | None = None
+    characters: bool = False
+    language_: str | None = field(init=False, default=None)
+    vocabulary_: dict[str, int] = field(init=False)
+    idf_: Float | None = field(init=False)
 
     def fit(self, X: object, y: object = None) -> Self:
         """Learn the words of the documents."""

@@ -1,6 +1,7 @@
 """Tf-idf weights: words that are frequent in a row and rare in the others weigh most."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from vicinal.preprocess._base import (
 )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TfIdf(ColumnwiseTransformer):
     r"""Multiply counts by the inverse document frequency of their feature.
 
@@ -57,14 +59,10 @@ class TfIdf(ColumnwiseTransformer):
     array([[2.    , 3.3863]])
     """
 
-    idf_: Float
-
-    def __init__(
-        self, *, smooth: bool = True, sublinear: bool = False, norm: str | None = "l2"
-    ) -> None:
-        self.smooth = smooth
-        self.sublinear = sublinear
-        self.norm = norm
+    smooth: bool = True
+    sublinear: bool = False
+    norm: str | None = "l2"
+    idf_: Float = field(init=False)
 
     @all_or_nothing
     def fit(self, X: object, y: object = None) -> Self:
@@ -137,6 +135,7 @@ def read_idf(state: Mapping[str, State], n_features: int) -> Float:
 SIDES = ("document", "both", "pipeline")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BM25(ColumnwiseTransformer):
     r"""Weights whose dot product with a query is the Okapi BM25 score of the document.
 
@@ -188,13 +187,11 @@ class BM25(ColumnwiseTransformer):
            [0.2735, 0.6931]])
     """
 
-    idf_: Float
-    average_length_: float
-
-    def __init__(self, *, k1: float = 1.2, b: float = 0.75, side: str = "document") -> None:
-        self.k1 = k1
-        self.b = b
-        self.side = side
+    k1: float = 1.2
+    b: float = 0.75
+    side: str = "document"
+    idf_: Float = field(init=False)
+    average_length_: float = field(init=False)
 
     @all_or_nothing
     def fit(self, X: object, y: object = None) -> Self:

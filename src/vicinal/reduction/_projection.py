@@ -125,7 +125,7 @@ def positive_first(directions: Float) -> Float:
     return directions * np.where(signs == 0, 1.0, signs)
 
 
-BLOCK_ROWS = 256
+GRAM_ROWS = 256
 """Number of rows of a square matrix computed at a time."""
 
 
@@ -186,8 +186,8 @@ def _gram(rows: Any) -> Float:
         return _dense(rows @ rows.T)
     by_row = cast("Csr", sparse.csr_array(cast("Any", rows)))
     gram = np.empty((by_row.shape[0], by_row.shape[0]))
-    for start in range(0, len(gram), BLOCK_ROWS):
-        part = slice(start, start + BLOCK_ROWS)
+    for start in range(0, len(gram), GRAM_ROWS):
+        part = slice(start, start + GRAM_ROWS)
         gram[part] = _dense(by_row[part] @ by_row.T)
     return gram
 

@@ -29,7 +29,7 @@ from vicinal.reduction._projection import CentredRows, positive_first
 
 CONSTRAINTS = ("orthonormal", "uncorrelated")
 
-DENSE_CELLS = 2**23
+CROSS_CELLS = 2**23
 """Maximum number of cells of an m × L matrix: 64 MiB of float64."""
 
 
@@ -97,7 +97,7 @@ class MDDM(LabelDirections):
 def _singular(rows: CentredRows, Y: Csr, n_directions: int) -> tuple[Float, Float]:
     """Return the first left singular vectors of (HX)ᵀY and the squared singular values."""
     n_features, n_labels = rows.shape[1], int(Y.shape[1])
-    if n_features * n_labels <= DENSE_CELLS or n_directions >= min(n_features, n_labels):
+    if n_features * n_labels <= CROSS_CELLS or n_directions >= min(n_features, n_labels):
         left, values, _ = svd(rows.transposed_dot(Y), full_matrices=False)
     else:
         left, values = _singular_by_products(rows, Y, n_directions)

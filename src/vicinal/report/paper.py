@@ -4,14 +4,13 @@ import csv
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from vicinal._core.html import in_latex
 from vicinal.comparison import Ranking, corrected_t_test, rank_methods
 from vicinal.comparison.score_tables import paired
-from vicinal.errors import InvalidArgumentError, MissingExtraError
+from vicinal.errors import InvalidArgumentError, optional_module
 from vicinal.metrics import metric_info
 from vicinal.metrics.catalogue import is_declared
 from vicinal.results import Result
@@ -142,10 +141,8 @@ def write_parquet(
     names: Mapping[str, str] | None = None,
 ) -> None:
     """Write one row per fold and metric as Parquet (pyarrow, extra ``frames``)."""
-    try:
-        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError:
-        raise MissingExtraError("pyarrow", "frames") from None
+    arrow = optional_module("pyarrow", "frames")
+    parquet = optional_module("pyarrow.parquet", "frames")
     rows = list(tidy_rows(results, names))
     columns = {name: [row[at] for row in rows] for at, name in enumerate(TIDY)}
     parquet.write_table(arrow.table(columns), path)

@@ -3,7 +3,7 @@
 The scores of both parts are computed once per k. If the rule is a cardinality threshold and every
 row gets a label, which is the default, the compiled core mixes them, fits the thresholds and counts
 correct predictions without storing them. Ranking metrics and all other rules are computed as for
-other methods. Either way, the values are bit-identical to fitting and evaluating
+other methods. Either way, the values are identical to fitting and evaluating
 :class:`vicinal.methods.LCIF` for every setting: the functions of :func:`vicinal.metrics.evaluate`
 are called on the counts.
 """

@@ -235,7 +235,7 @@ def tune(
     Neighbours are searched once per distance and index (``algorithm``), with slightly more than the
     largest k; each fold's graphs are derived from that search and, if the index is exact, equal
     those of a new search (:mod:`vicinal.selection.folds`). Each value in the table is then
-    bit-identical to that of the estimator fitted on the fold's training rows. The first setting in
+    identical to that of the estimator fitted on the fold's training rows. The first setting in
     grid order wins ties. Memory: 12 bytes per row and neighbour, the rows of one fold per distance,
     and 8 bytes per setting, fold and metric.
 

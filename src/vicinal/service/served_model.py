@@ -23,6 +23,7 @@ from vicinal.methods._formulas import cells
 from vicinal.methods.fitted_state import FittedState
 from vicinal.methods.incremental import IncrementalEstimator
 from vicinal.methods.pipeline import Model, estimator_of, feature_names, with_feature_names
+from vicinal.methods.what_if import MOST_FEATURES
 from vicinal.service.request_rows import RowReader
 
 log = logging.getLogger("vicinal.service")
@@ -55,8 +56,6 @@ def read_graph(model: Model, snapshot: Path) -> None:
         log.error("graph skipped", extra={"path": str(file), "reason": str(error)})
 
 
-MOST_FEATURES = 100
-"""Features of a row that are left out, one after the other: those with the largest values."""
 MOST_ROWS = 16
 """Rows of one request; each of them costs as much as `MOST_FEATURES` predictions."""
 

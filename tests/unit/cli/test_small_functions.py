@@ -3,7 +3,7 @@
 from vicinal.cli.compare import parse_folds, parse_numbers, tuned_candidates
 from vicinal.cli.data_source import shown_name
 from vicinal.cli.measure_results import _file_name
-from vicinal.cli.options import TableChoice, reads_tables
+from vicinal.cli.options import TableChoice, with_options
 from vicinal.cli.output import visible_json
 from vicinal.cli.predict import in_order
 from vicinal.cli.serve import _who_may_change, named_folders
@@ -32,8 +32,8 @@ def test_shown_name():
     assert (shown_name("data/songs.csv"), shown_name("-")) == ("songs.csv", "standard input")
 
 
-def test_reads_tables(capsys):
-    @reads_tables
+def test_with_options(capsys):
+    @with_options
     def show(data: str, *, table: TableChoice) -> None:
         print(data, table.separator)
 

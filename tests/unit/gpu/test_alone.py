@@ -17,10 +17,10 @@ ALONE = """
     sys.meta_path.insert(0, Refuse())
     import numpy as np
     import vicinal
-    from vicinal.gpu import ProjectionLoss, dense_graph
+    from vicinal.gpu import DenseSearch, ProjectionLoss
 
     X = np.array([[0.0], [1.0], [10.0], [11.0]])
-    ids, values = dense_graph(X, None, 1, device="cpu")
+    ids, values = DenseSearch.of(X, device="cpu").self_graph(1)
     assert ids.ravel().tolist() == [1, 0, 3, 2] and values.ravel().tolist() == [1.0] * 4
     loss = ProjectionLoss(X, np.array([0, 1, 2, 2, 2]), np.array([0, 0]), 1, k=1, device="cpu")
     assert loss(np.eye(1)) == 0.0

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import torch
+from device_search import dense_graph
 
-from vicinal.gpu import ProjectionLoss, dense_graph
+from vicinal.gpu import ProjectionLoss
 from vicinal.gpu.search import KERNELS
 from vicinal.index.reference import reference_query_self
 

@@ -5,9 +5,10 @@ import copy
 import numpy as np
 import pytest
 import torch
+from device_search import dense_graph
 
 from vicinal.errors import InvalidArgumentError
-from vicinal.gpu import dense_graph, pick_device
+from vicinal.gpu import pick_device
 from vicinal.gpu.products import full_float32
 from vicinal.index import DenseIndex
 

@@ -15,7 +15,7 @@ from vicinal.graph import NeighborGraph
 from vicinal.index import build_index
 from vicinal.methods import feature_knn
 from vicinal.methods.brknn import BRkNNScoring
-from vicinal.methods.feature_knn import ChangedFeatureKNNScoring, FeatureColumns, FeatureKNNScoring
+from vicinal.methods.feature_knn import ChangedFeatureKNNScoring, FeatureKNNScoring
 from vicinal.methods.instance_knn import InstanceKNNScoring, SecondOrderScoring
 from vicinal.methods.lcif import LCIFScoring, mix
 from vicinal.methods.training import Training
@@ -124,44 +124,53 @@ def test_a_stored_zero_is_no_feature_of_a_row(fitted, training):
     assert said.facts["features"] == 1
 
 
+FIRST_ROWS = X, np.zeros(0, dtype=np.bool_), Y, np.asarray(Y.sum(axis=0))
+
+
 def test_a_feature_may_keep_one_label_after_a_change(training):
-    columns, counts = FeatureColumns.of(X), np.asarray(Y.sum(axis=0))
     for n_kept in (1, 2):
-        changed = ChangedFeatureKNNScoring(columns, n_kept, "mean", Y, counts)
+        changed = ChangedFeatureKNNScoring.of(*FIRST_ROWS, n_kept, "mean")
         fitted = FeatureKNNScoring.fit(training, n_kept)
         np.testing.assert_array_equal(changed.similarity.toarray(), fitted.similarity.toarray())
 
 
+def similarities(scoring):
+    return scoring._of_features(np.arange(scoring.n_features)).toarray()
+
+
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
-def test_columns_of_changed_rows_are_those_of_the_rows_that_are_left(seed):
+def test_every_version_keeps_the_similarities_of_its_rows(seed):
+    """Old versions and copies are asked again after later changes, also after one was given up."""
     rng = np.random.default_rng(seed)
-    n_old, n_new, n_columns = rng.integers(1, 6), rng.integers(0, 6), rng.integers(1, 7)
-    rows = rng.random((n_old + n_new, n_columns)) * (rng.random((n_old + n_new, n_columns)) < 0.6)
-    gone = rng.random(len(rows)) < rng.choice([0.0, 0.4])
-    kind = sparse.csr_array if rng.random() < 0.5 else np.asarray
-    changed = FeatureColumns.of(kind(rows[:n_old])).changed(kind(rows), gone)
-    features = np.flatnonzero(rng.random(n_columns) < 0.7)
-    if len(features):
-        found = changed.of_features(features)
-        np.testing.assert_array_equal(found.toarray(), np.where(gone, 0.0, rows.T)[features])
-        assert found.has_sorted_indices
+    n_rows, n_columns, n_labels = 420, int(rng.integers(1, 6)), int(rng.integers(1, 5))
+    rows = rng.random((n_rows, n_columns)) * (rng.random((n_rows, n_columns)) < 0.6)
+    X = sparse.csr_array(rows) if rng.random() < 0.5 else rows
+    Y = sparse.csr_array((rng.random((n_rows, n_labels)) < 0.4).astype(np.int32))
+    n_old, gone = int(rng.integers(1, 100)), np.zeros(0, dtype=np.bool_)
 
+    def given(count):
+        alive = ~gone if len(gone) else np.ones(count, dtype=np.bool_)
+        return X[:count], gone, Y[:count], np.asarray(Y[:count][alive].sum(axis=0)).ravel()
 
-def test_columns_transposed_beside_changes_equal_those_of_all_rows(monkeypatch):
-    monkeypatch.setattr(feature_knn, "MOST_RECENT", 3)
-    rng = np.random.default_rng(0)
-    rows = sparse.csr_array(rng.random((40, 6)) * (rng.random((40, 6)) < 0.5))
-    changed, gone = FeatureColumns.of(rows[:10]), np.zeros(0, dtype=np.bool_)
-    starts = set()
-    for n_rows in range(11, 41):
-        changed = changed.changed(rows[:n_rows], gone)
-        starts.add(changed.columns.shape[1])
-        assert n_rows - changed.columns.shape[1] <= 7
-        found = changed.of_features(np.arange(6)).toarray()
-        np.testing.assert_array_equal(found, rows[:n_rows].toarray().T)
-        changed = deepcopy(changed) if n_rows % 7 == 0 else changed
-    assert len(starts) > 3
+    newest = ChangedFeatureKNNScoring.of(*given(n_old), 2, "mean")
+    versions = [newest]
+    while n_old < n_rows:
+        if rng.random() < 0.3:
+            alive = np.flatnonzero(~gone) if len(gone) else np.arange(n_old)
+            gone = gone.copy() if len(gone) else np.zeros(n_old, dtype=np.bool_)
+            gone[alive[rng.integers(len(alive))]] = len(alive) > 1
+        else:
+            more = int(min(n_rows - n_old, rng.integers(1, 60)))
+            n_old += more
+            gone = np.append(gone, np.zeros(more, dtype=np.bool_)) if len(gone) else gone
+        before = versions[rng.integers(-2, 0) % len(versions)] if rng.random() < 0.1 else newest
+        newest = before.changed(*given(n_old))
+        versions.append(deepcopy(newest) if rng.random() < 0.1 else newest)
+        some = versions[-2:] if rng.random() < 0.5 else []
+        for version in [*some, versions[rng.integers(len(versions))]]:
+            version._known.clear()
+            np.testing.assert_array_equal(similarities(version), version.similarity.toarray())
 
 
 def test_what_a_method_needs_is_asked_for(training, fitted):
@@ -229,12 +238,10 @@ def test_mix_takes_scores_that_are_0_where_none_is_stored(fitted, training):
 
 
 @pytest.mark.parametrize("few", [0, 4096])
-@pytest.mark.parametrize("recent", [0, 4096])
 @pytest.mark.parametrize("make", [FeatureKNN, LCIF])
-def test_feature_knn_after_several_changes_is_that_of_a_new_fit(make, few, recent, monkeypatch):
-    """However many features a query has, and whenever the columns are transposed again."""
+def test_feature_knn_after_several_changes_is_that_of_a_new_fit(make, few, monkeypatch):
+    """However many features a query has."""
     monkeypatch.setattr(feature_knn, "FEW_FEATURES", few)
-    monkeypatch.setattr(feature_knn, "MOST_RECENT", recent)
     rng = np.random.default_rng(4)
     X = rng.random((320, 8)) * (rng.random((320, 8)) < 0.5)
     Y = sparse.csr_array((rng.random((320, 5)) < 0.4).astype(np.int32))
@@ -259,8 +266,7 @@ def test_a_model_that_has_learned_a_row_can_be_saved(make, tmp_path):
 
 
 def test_rows_that_changed_are_settled_before_they_are_saved(training):
-    columns = FeatureColumns.of(X)
-    changed = ChangedFeatureKNNScoring(columns, 3, "mean", Y, np.asarray(Y.sum(axis=0)))
+    changed = ChangedFeatureKNNScoring.of(*FIRST_ROWS, 3, "mean")
     fitted = FeatureKNNScoring.fit(training, 3, "feature", "mean")
     assert changed.n_features == 8
     np.testing.assert_array_equal(changed.similarity.toarray(), fitted.similarity.toarray())
@@ -268,7 +274,6 @@ def test_rows_that_changed_are_settled_before_they_are_saved(training):
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(one.terms[0].shares, other.terms[0].shares)
         assert one.facts == other.facts
-    np.testing.assert_array_equal(columns.of_features(np.array([1, 4])).toarray(), X.T[[1, 4]])
     with pytest.raises(InvalidArgumentError, match="X: expected the features"):
         changed.scores(training.graph)
     with pytest.raises(InvalidArgumentError, match="scoring: expected a settled state"):

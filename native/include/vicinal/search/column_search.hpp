@@ -56,11 +56,11 @@ inline double add_up(const CsrView<double>& items, std::int64_t item, const CsrV
 
 }  // namespace column_search_detail
 
-// `norms` holds the length of each column of `others`.
 inline void column_search(const CsrView<double>& items, const CsrView<double>& others,
-                          std::span<const double> norms, const ColumnAnswers& answers,
-                          int n_threads, const InterruptCheck& interrupted = never_interrupted) {
+                          const ColumnAnswers& answers, int n_threads,
+                          const InterruptCheck& interrupted = never_interrupted) {
   using column_search_detail::items_per_task;
+  const std::vector<double> norms = column_norms(others);
   const std::int64_t n = items.n_rows();
   std::vector<SparseAccumulator> scratch(std::max(n_threads, 1));
   parallel_for((n + items_per_task - 1) / items_per_task, n_threads,
@@ -83,12 +83,6 @@ inline void column_search(const CsrView<double>& items, const CsrView<double>& o
                  }
                },
                interrupted);
-}
-
-inline void column_search(const CsrView<double>& items, const CsrView<double>& others,
-                          const ColumnAnswers& answers, int n_threads,
-                          const InterruptCheck& interrupted = never_interrupted) {
-  column_search(items, others, column_norms(others), answers, n_threads, interrupted);
 }
 
 }  // namespace vicinal

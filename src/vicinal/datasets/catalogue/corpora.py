@@ -20,13 +20,13 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from vicinal._core.arrays import Csr, Int
-from vicinal._core.checks import check_option
+from vicinal._core.checks import WEIGHTINGS, check_option
 from vicinal._core.labels import indicator_of
 from vicinal._core.validation import canonical_csr
 from vicinal.datasets.catalogue.entry import Finder, Recipe
 from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, open_data, open_text
 from vicinal.datasets.dataset import Dataset
-from vicinal.datasets.texts import WEIGHTINGS, Words, bag_of_words
+from vicinal.datasets.texts import Words, bag_of_words
 from vicinal.errors import DataFormatError
 
 

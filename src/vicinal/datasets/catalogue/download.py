@@ -10,7 +10,7 @@ from pathlib import Path
 from vicinal._core.files import replacing, sha256_of
 from vicinal.datasets.catalogue.entry import Entry, Finder
 from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, PACKED, bare_name
-from vicinal.errors import DataFormatError, DataNotFoundError, MissingExtraError
+from vicinal.errors import DataFormatError, DataNotFoundError, optional_module
 
 _LIST = Path(__file__).with_name("SHA256SUMS")
 _BESIDE = ".sha256"
@@ -107,10 +107,7 @@ def _from_archive(entry: Entry, address: str, target: Path) -> None:
 
 def _retrieve(address: str, path: Path, checksum: str | None) -> None:
     """Download to a temporary file, check it, and move it to `path`."""
-    try:
-        import pooch
-    except ImportError:
-        raise MissingExtraError("pooch", "data") from None
+    pooch = optional_module("pooch", "data")
     digest = None if checksum is None else f"sha256:{checksum}"
     try:
         pooch.retrieve(address, known_hash=digest, fname=path.name, path=path.parent)

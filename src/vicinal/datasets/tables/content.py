@@ -1,10 +1,11 @@
 """The rows of a table as input of a model: texts, numbers or both, and the labels."""
 
+import gc
 import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -138,6 +139,26 @@ def read_content(
     (['buy milk', 'sleep'], [['home', 'shop'], ['home']], '|')
     """
     options = options or TableOptions()
+    with _without_collections():
+        return _read_content(path, options, known, labelled)
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Pause Python's search for cycles, which reading does not make: it would visit every cell."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _read_content(
+    path: FilePath, options: TableOptions, known: Reading | None, labelled: bool
+) -> Content:
+    """Read a table; see :func:`read_content`."""
     wanted = wanted_columns(options, known)
     records = read_records(path, options, wanted, known, labelled=labelled)
     reading = (

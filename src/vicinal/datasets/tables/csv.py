@@ -10,7 +10,7 @@ import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vicinal.datasets.data_files import FilePath
 from vicinal.datasets.tables.reading import (
@@ -55,14 +55,10 @@ def detect_delimiter(
 def _fit(content: str, delimiter: str, wanted: Sequence[str], quoting: bool) -> tuple[int, int]:
     """Return the number of wanted columns, and the width of the rows (0 if they differ in it)."""
     lines = itertools.islice(io.StringIO(content, newline=""), SAMPLED_LINES)
-    reader = csv.reader(
-        lines,
-        delimiter=delimiter,
-        quoting=csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE,
-        strict=True,
-    )
+    reader = _reader(lines, delimiter, quoting)
     try:
-        rows = list(itertools.islice((cells for cells in reader if cells), _SAMPLE))
+        with long_cells():
+            rows = list(itertools.islice(filter(None, reader), _SAMPLE))
     except csv.Error:
         return 0, 0
     if not rows:
@@ -70,6 +66,16 @@ def _fit(content: str, delimiter: str, wanted: Sequence[str], quoting: bool) -> 
     header = rows[0]
     is_even = all(len(cells) == len(header) for cells in rows)
     return sum(name in header for name in wanted), len(header) if is_even else 0
+
+
+def _reader(lines: Iterable[str], delimiter: str, quoting: bool) -> Any:
+    """Return a reader that refuses damaged quotes."""
+    return csv.reader(
+        lines,
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE,
+        strict=True,
+    )
 
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -109,18 +115,44 @@ def csv_blocks(
     head = head if hint is None else head[hint.end() :]
     delimiter = options.delimiter or (hint.group(1) if hint else None)
     layout = _layout(head, path, options, known, delimiter or usual)
-    with long_cells():
-        if delimiter is None and not layout.names:
-            delimiter = detect_delimiter(head, usual, wanted, quoting=layout.quoting, path=path)
-        every = itertools.chain(io.StringIO(head, newline=""), remaining)
-        delimiter = delimiter or layout.delimiter
-        rows = CsvRows(every, delimiter, layout, path, 1 if hint is None else 2)
-    n_blocks = 0
-    while (block := rows.block(block_rows)) is not None:
-        n_blocks += 1
-        yield block
-    if not n_blocks:
+    if delimiter is None and not layout.names:
+        delimiter = detect_delimiter(head, usual, wanted, quoting=layout.quoting, path=path)
+    delimiter = delimiter or layout.delimiter
+    every = itertools.chain(io.StringIO(head, newline=""), remaining)
+    rows = _CsvRows(_reader(every, delimiter, layout.quoting), path, 0 if hint is None else 1)
+    header, header_line = list(layout.names), None
+    if not header:
+        first, at = rows.read(1)
+        if not first:
+            raise DataFormatError(path, "rows of a table", "an empty file")
+        header, header_line = [cell.strip() for cell in first[0]], at[0]
+    is_empty = True
+    while (block := rows.read(block_rows, len(header)))[0]:
+        is_empty = False
+        columns, repeated = by_column(header, zip(*block[0], strict=True))
+        yield Records(
+            path,
+            columns,
+            block[1],
+            header_line=header_line,
+            delimiter=delimiter,
+            repeated=repeated,
+            given_names=layout.names,
+            quoting=layout.quoting,
+        )
+    if is_empty:
         raise DataFormatError(path, "rows of a table", "a header only")
+
+
+def written_lines(rows: Iterable[Sequence[object]], delimiter: str) -> Iterator[str]:
+    """Yield the lines of a CSV file."""
+    line = io.StringIO(newline="")
+    writer = csv.writer(line, delimiter=delimiter)
+    for row in rows:
+        writer.writerow(row)
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
 
 
 class _Layout(NamedTuple):
@@ -162,8 +194,7 @@ def _delimiter(head: str, path: FilePath, options: TableOptions, usual: str) -> 
     """Return the delimiter of a file whose columns the caller has named."""
     if options.delimiter is not None:
         return options.delimiter
-    with long_cells():
-        return detect_delimiter(head, usual, [], quoting=options.quoting is not False, path=path)
+    return detect_delimiter(head, usual, [], quoting=options.quoting is not False, path=path)
 
 
 def _known_names(head: str, known: Reading, delimiter: str) -> tuple[tuple[str, ...], str] | None:
@@ -194,91 +225,43 @@ def _first_cells(head: str, delimiter: str) -> list[str]:
     return line.split(delimiter)
 
 
-class CsvRows:
-    """The header of a CSV file, and its rows in blocks."""
+class _CsvRows:
+    """Reads the rows of a CSV file; `before` lines of it are no part of the table."""
 
-    def __init__(
-        self,
-        lines: Iterable[str],
-        delimiter: str,
-        layout: _Layout,
-        path: FilePath,
-        first: int,
-    ) -> None:
-        self._path, self._before, self._delimiter = path, first - 1, delimiter
-        self._layout = layout
-        self._reader = csv.reader(
-            lines,
-            delimiter=delimiter,
-            quoting=csv.QUOTE_MINIMAL if layout.quoting else csv.QUOTE_NONE,
-            strict=True,
-        )
-        self._header_line: int | None = None
-        self.header = list(layout.names)
-        self.header = self.header or self._header()
+    def __init__(self, reader: Any, path: FilePath, before: int) -> None:
+        self._reader, self._path, self._before = reader, path, before
 
-    def block(self, most_rows: int) -> Records | None:
-        """Return the next rows, at most so many, without blank lines; None at the end."""
-        with long_cells():
-            rows, lines = self._next(most_rows)
-        return self._records(rows, lines) if rows else None
-
-    def _next(self, most_rows: int) -> tuple[list[list[str]], "array[int]"]:
-        """Return the cells of the next rows that are not blank, and their lines."""
+    def read(self, most_rows: int, width: int | None = None) -> tuple[list[Any], "array[int]"]:
+        """Return the next rows that are not blank, of so many cells each, and their lines."""
         rows: list[list[str]] = []
         lines = array("q")
         reader = self._reader
         try:
-            for cells in reader:
-                if cells:
-                    rows.append(cells)
-                    lines.append(reader.line_num)
-                    if len(rows) == most_rows:
-                        break
+            with long_cells():
+                for cells in reader:
+                    if cells:
+                        rows.append(cells)
+                        lines.append(reader.line_num + self._before)
+                        if len(rows) == most_rows:
+                            break
         except csv.Error as error:
-            self._check_widths(rows, lines)
+            self._check(rows, lines, width)
             expected = (
                 "cells of a table, in quotes as a whole or not at all (quoting=False, "
                 "--no-quotes: quotes are characters like others)"
             )
-            line = self._reader.line_num + self._before
+            line = reader.line_num + self._before
             raise DataFormatError(self._path, expected, str(error), line) from None
-        self._check_widths(rows, lines)
-        if self._before:
-            lines = array("q", [line + self._before for line in lines])
+        self._check(rows, lines, width)
         return rows, lines
 
-    def _check_widths(self, rows: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
+    def _check(self, rows: list[Any], lines: "array[int]", width: int | None) -> None:
         """Raise for the first row that has not one cell per column."""
-        width = len(self.header)
-        if not width or set(map(len, rows)) <= {width}:
+        if width is None or set(map(len, rows)) <= {width}:
             return
         at = next(at for at, cells in enumerate(rows) if len(cells) != width)
         expected = f"{width} cells, one per column"
-        got = str(len(rows[at]))
-        raise DataFormatError(self._path, expected, got, lines[at] + self._before)
-
-    def _records(self, rows: list[list[str]], lines: "array[int]") -> Records:
-        """Return rows by column; the cells of columns of one name are lists."""
-        columns, repeated = by_column(self.header, zip(*rows, strict=True))
-        return Records(
-            self._path,
-            columns,
-            lines,
-            header_line=self._header_line,
-            delimiter=self._delimiter,
-            repeated=repeated,
-            given_names=self._layout.names,
-            quoting=self._layout.quoting,
-        )
-
-    def _header(self) -> list[str]:
-        """Return the names of the columns."""
-        rows, lines = self._next(1)
-        if not rows:
-            raise DataFormatError(self._path, "rows of a table", "an empty file")
-        self._header_line = lines[0]
-        return [cell.strip() for cell in rows[0]]
+        raise DataFormatError(self._path, expected, str(len(rows[at])), lines[at])
 
 
 MARKS = (

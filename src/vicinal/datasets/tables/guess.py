@@ -13,6 +13,7 @@ from vicinal.datasets.tables.reading import (
     Reading,
     Records,
     TableOptions,
+    first_of,
     shown_columns,
 )
 from vicinal.datasets.vector_files import vector_columns
@@ -123,7 +124,6 @@ TEXT_NAMES = (
 )  # fmt: skip
 ROW_COLUMNS = ("", "id", "ids", "index", "row", "row_id", "unnamed: 0")
 """Names of columns that number the rows; they are only used as features if the caller says so."""
-_SHOWN = 5
 
 
 def find_reading(records: Records, options: TableOptions, *, labelled: bool = True) -> Reading:
@@ -171,7 +171,7 @@ def _label_column(records: Records, options: TableOptions) -> str:
     if found is not None and found not in taken:
         return found
     zeros_and_ones = [name for name in records.names if _is_indicator(records.columns[name])]
-    hint = f"; columns of 0 and 1: {_some(zeros_and_ones)}" if zeros_and_ones else ""
+    hint = f"; columns of 0 and 1: {first_of(zeros_and_ones)}" if zeros_and_ones else ""
     raise DataFormatError(
         records.path,
         "a column 'labels' (name it with --labels, several as a,b; columns of 0 and 1 with "
@@ -228,7 +228,7 @@ def _vectors(records: Records, free: list[str]) -> list[str]:
     found = vector_columns({name: records.columns[name] for name in free})
     if not found or all(name in found or _names_rows(records, name) for name in free):
         return []
-    logger.info("vectors in %s: train uses them with the blend", _some(found))
+    logger.info("vectors in %s: train uses them with the blend", first_of(found))
     return found
 
 
@@ -256,7 +256,7 @@ def _log_text(records: Records, text: str, used: set[str | None]) -> None:
     free = [name for name in records.names if name != text and name not in used]
     others = [name for name in free if not _names_rows(records, name)]
     if text != "text" or others:
-        besides = f"; not used: {_some(others)}" if others else ""
+        besides = f"; not used: {first_of(others)}" if others else ""
         logger.info("texts from column %r%s (--text changes this)", text, besides)
 
 
@@ -264,9 +264,11 @@ def _log_kinds(kinds: dict[Kind, list[str]], left_out: list[str], decimal: str) 
     """Log the guessed kind of each column."""
     words = {"text": "text", "number": "numeric", "date": "date", "category": "categorical"}
     said = [
-        f"{len(names)} {words[kind]} ({_some(names)})" for kind, names in kinds.items() if names
+        f"{len(names)} {words[kind]} ({first_of(names)})" for kind, names in kinds.items() if names
     ]
-    besides = f"; not used: {_some([name or 'unnamed' for name in left_out])}" if left_out else ""
+    besides = (
+        f"; not used: {first_of([name or 'unnamed' for name in left_out])}" if left_out else ""
+    )
     sign = "; decimal comma" if decimal == "," and kinds["number"] else ""
     logger.info(
         "features: %s%s%s (--feature-columns or --text changes this)",
@@ -297,9 +299,3 @@ def _is_indicator(cells: Sequence[object]) -> bool:
     """Tell whether a column contains both 0 and 1 and nothing else."""
     words = {str(cell).strip().lower() for cell in cells if cell is not MISSING}
     return bool(words & ONES) and bool(words & ZEROS) and words <= ONES | ZEROS
-
-
-def _some(names: Sequence[str]) -> str:
-    """Return the first names and the number of further ones."""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

@@ -25,7 +25,7 @@ _MOST_LITERAL = 1_000_000
 def cell_labels(value: Any, separator: str) -> list[str] | None:
     """Return the labels in a cell, each once; None if it contains anything else."""
     if isinstance(value, str):
-        found = listed_labels(value)
+        found = None if value[-1:].isalnum() else listed_labels(value)
         if found is None:
             return list(dict.fromkeys(split_labels(value, separator)))
         value = found
@@ -45,8 +45,6 @@ def listed_labels(cell: str) -> list[Any] | None:
     Accepts JSON lists, Python's notation for lists, tuples and sets, NumPy's for arrays, and names
     in square brackets without quotes.
     """
-    if cell[-1:].isalnum():  # most cells
-        return None
     cell = cell.strip()
     if not cell.endswith(_ENDS) or len(cell) > _MOST_LITERAL or not _LITERAL.fullmatch(cell):
         return None
@@ -80,8 +78,8 @@ def _unquoted(cell: str) -> list[str] | None:
 def split_labels(cell: str, separator: str) -> list[str]:
     """Return the names in a cell without surrounding blanks; ``""`` does not split it."""
     names = cell.split(separator) if separator else [cell]
-    found = [name for name in map(str.strip, names) if name]
-    return list(map(_bare, found)) if "<" in cell else found
+    found = filter(None, map(str.strip, names))
+    return list(map(_bare, found) if "<" in cell else found)
 
 
 def _bare(name: str) -> str:
@@ -104,7 +102,9 @@ def detect_separator(cells: Sequence[object]) -> str:
     different cells: splitting names of several words would give more.
     """
     every = Counter(cell.strip() for cell in cells if isinstance(cell, str))  # cells often recur
-    texts = {cell: n for cell, n in every.items() if listed_labels(cell) is None}
+    texts = {
+        cell: n for cell, n in every.items() if cell[-1:].isalnum() or listed_labels(cell) is None
+    }
     if any(texts) and all(URIS.fullmatch(cell) for cell in texts if cell):
         return " "
     counts = {
@@ -197,11 +197,13 @@ def find_separator(records: Records, column: str, given: str | None) -> str | No
         )
     texts = {cell for cell in cells if isinstance(cell, str)}
     if texts:
-        parsed = {cell: cell_labels(cell, found) or [] for cell in texts}
-        records.parsed[column, found] = parsed
+        names: dict[str, str] = {}  # each once, so that cells with the same label share it
+        records.parsed[column, found] = {
+            cell: [names.setdefault(name, name) for name in cell_labels(cell, found) or ()]
+            for cell in texts
+        }
         others = (cell_labels(cell, found) for cell in cells if not isinstance(cell, str))
-        names = set(chain.from_iterable(parsed.values()))
-        names.update(name for labels in others for name in labels or ())
+        names.update((name, name) for labels in others for name in labels or ())
         how = f"split at {shown(found)}" if found else "one label or a list per cell"
         logger.info(
             "labels from column %r, %s: %d labels (--labels and --separator change this)",

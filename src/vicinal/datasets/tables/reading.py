@@ -279,9 +279,9 @@ class Records:
         return DataFormatError(self.path, expected, got[:80], self.lines[at])
 
 
-LONGEST_NAME, MOST_WORDS, MOST_SHOWN = 40, 5, 10
-"""Characters and words of a column's name, and names in a message, at most. A longer name is
-probably a cell of a file without a header."""
+LONGEST_NAME, MOST_WORDS = 40, 5
+"""Characters and words of a column's name at most. A longer one is probably a cell of a file
+without a header."""
 
 
 def shown_columns(names: Sequence[str]) -> str:
@@ -290,8 +290,13 @@ def shown_columns(names: Sequence[str]) -> str:
         return (
             f"{len(names)} columns that are named like texts (a file without a header: --columns)"
         )
-    more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
-    return "columns " + ", ".join(map(repr, names[:MOST_SHOWN])) + more
+    return "columns " + first_of([repr(name) for name in names], 10)
+
+
+def first_of(names: Sequence[str], most: int = 5) -> str:
+    """Return the first names and the number of further ones."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def described(cell: object) -> str:

@@ -8,17 +8,14 @@ from typing import Any
 
 from vicinal.datasets.data_files import FilePath
 from vicinal.datasets.tables.reading import Records, TableOptions, by_column
-from vicinal.errors import DataFormatError, InvalidArgumentError, MissingExtraError, logger
+from vicinal.errors import DataFormatError, InvalidArgumentError, logger, optional_module
 
 SPREADSHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
 
 def spreadsheet_records(data: bytes, path: FilePath, options: TableOptions) -> Records:
     """Return the rows of a sheet; cells become text, as in a CSV file."""
-    try:
-        import python_calamine as calamine
-    except ImportError:
-        raise MissingExtraError("python-calamine", "frames") from None
+    calamine = optional_module("python_calamine", "frames", "python-calamine")
     _check_size(data, path, options.max_bytes)
     try:
         book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))

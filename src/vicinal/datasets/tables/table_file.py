@@ -1,7 +1,5 @@
 """Tables of texts or numbers and labels, as data sets: CSV, TSV, JSON, Parquet."""
 
-import csv
-import io
 import itertools
 import json
 from collections.abc import Iterator, Sequence
@@ -22,7 +20,7 @@ from vicinal.datasets.tables.content import (
     row_texts,
     wanted_columns,
 )
-from vicinal.datasets.tables.csv import DELIMITERS
+from vicinal.datasets.tables.csv import DELIMITERS, written_lines
 from vicinal.datasets.tables.guess import find_reading
 from vicinal.datasets.tables.label_cells import read_labels
 from vicinal.datasets.tables.reading import Reading, Records, TableOptions
@@ -128,16 +126,15 @@ def write_table(
         raise InvalidArgumentError("columns", "different names", columns)
     _check_counts(dataset)
     rows = _records(dataset)
-    if ending not in DELIMITERS:
-        write_data(
-            path,
-            (
-                json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n"
-                for row in rows
-            ),
-        )
+    if ending in DELIMITERS:
+        cells = ([c if isinstance(c, str) else _as_json(c) for c in row] for row in rows)
+        write_data(path, written_lines(itertools.chain([columns], cells), DELIMITERS[ending]))
     else:
-        write_data(path, _cell_lines(columns, rows, DELIMITERS[ending]))
+        write_data(path, (_as_json(dict(zip(columns, row, strict=True))) + "\n" for row in rows))
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _check_counts(dataset: Dataset) -> None:
@@ -160,16 +157,3 @@ def _records(dataset: Dataset) -> Iterator[list[Any]]:
         ]
         own = [dataset.label_names[label] for label in labels]
         yield [tokens, own] if names is None else [names[row], tokens, own]
-
-
-def _cell_lines(columns: list[str], rows: Iterator[list[Any]], delimiter: str) -> Iterator[str]:
-    """Yield the lines of a CSV or TSV file; lists are written as JSON."""
-    line = io.StringIO(newline="")
-    writer = csv.writer(line, delimiter=delimiter)
-    for cells in itertools.chain([columns], rows):
-        writer.writerow(
-            [c if isinstance(c, str) else json.dumps(c, ensure_ascii=False) for c in cells]
-        )
-        yield line.getvalue()
-        line.seek(0)
-        line.truncate()

@@ -32,7 +32,7 @@ from vicinal.datasets.tables.reading import (
     whole_table,
 )
 from vicinal.datasets.tables.spreadsheet import SPREADSHEETS, spreadsheet_records
-from vicinal.errors import DataFormatError, InvalidArgumentError, MissingExtraError
+from vicinal.errors import DataFormatError, InvalidArgumentError, optional_module
 
 LINE_ENDINGS = (".jsonl", ".ndjson")
 JSON_ENDINGS = (*LINE_ENDINGS, ".json")
@@ -387,11 +387,8 @@ def _is_object(lines: Sequence[str]) -> bool:
 
 def _parquet_blocks(file: TableFile, block_rows: int) -> Iterator[Records]:
     """Yield the rows of a Parquet file; a row's line is its number."""
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "frames") from None
+    pa = optional_module("pyarrow", "frames")
+    parquet = optional_module("pyarrow.parquet", "frames")
     n_rows = 0
     try:
         with (

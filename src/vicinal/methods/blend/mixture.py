@@ -62,6 +62,8 @@ REPEATED_CELLS = 120_000
 FEWEST = 20
 """True and false cells that a mixture with many parameters needs; with fewer it is convex."""
 
+FEWEST_ROWS = 1000
+"""Rows to learn from below which rows with equal features are kept."""
 FEWEST_CELLS = 200
 """Cells outside a fold below which the mixture is convex: a tree of boosting splits no fewer than
 100, and one that does not split scores all rows and labels alike."""
@@ -156,17 +158,20 @@ def fit_boosting(cells: Cells, true: Float, row_of: Int, random_state: int) -> C
 def bin_thresholds(cells: Cells) -> Cells:
     """Return the values that divide each column into bins of about as many cells.
 
-    Infinite where a column has fewer values. Shape (n_columns, ``MOST_BINS`` − 1).
+    They lie midway between two values, because frequencies change a little with every row that is
+    learned or forgotten. Infinite where a column has fewer values. Shape (n_columns, ``MOST_BINS``
+    − 1).
     """
     sample = np.sort(cells[:: -(-len(cells) // SAMPLED_CELLS) or 1], axis=0)
     thresholds = np.full((cells.shape[1], MOST_BINS - 1), np.inf, dtype=np.float32)
     places = np.linspace(0, len(sample) - 1, MOST_BINS).astype(np.int64)[:-1]
     for column, values in enumerate(sample.T):
         distinct = np.unique(values)
-        edges = distinct[:-1]
+        last = np.arange(len(distinct) - 1)
         if len(distinct) > MOST_BINS:
-            edges = np.unique(values[places])
-            edges = edges[edges < distinct[-1]]
+            last = np.unique(np.searchsorted(distinct[:-1], values[places]))
+            last = last[last < len(distinct) - 1]
+        edges = np.unique(distinct[last] + (distinct[last + 1] - distinct[last]) / 2)
         thresholds[column, : len(edges)] = edges
     return thresholds
 
@@ -243,6 +248,34 @@ LABEL = np.uint64(0x9E3779B97F4A7C15)
 def content_order(X: Features, Y: Csr) -> Int:
     """Return the ids of the rows, sorted by their contents."""
     return np.argsort(content_numbers(X, Y), kind="stable")
+
+
+def distinct_rows(X: Features) -> Int:
+    """Return the places of rows, one of those with equal features, but at least `FEWEST_ROWS`.
+
+    Of c equal rows, C of which have a label, a row with the label is left out of C − 1 labels among
+    c − 1 rows, and a row without it of C. Trees that see several of them learn that fewer votes
+    mean the label, and the scores of one by a model that saw the others are too good.
+    """
+    numbers = _feature_numbers(as_csr(X))
+    by_number = np.argsort(numbers, kind="stable")
+    is_first = np.append(True, np.diff(numbers[by_number]) != 0)
+    places = np.arange(len(numbers))
+    copy = np.empty_like(places)
+    copy[by_number] = places - np.maximum.accumulate(np.where(is_first, places, 0))
+    n_kept = max(int(is_first.sum()), min(len(numbers), FEWEST_ROWS))
+    return np.sort(np.argsort(copy, kind="stable")[:n_kept])
+
+
+def _feature_numbers(cells: Csr) -> Numbers:
+    """Return a number of each row that is the same for rows with equal features."""
+    numbers = np.zeros(cells.shape[0], dtype=np.uint64)
+    for start, stop in row_blocks(cells.indptr):
+        rows, columns, values = _entries(cells, start, stop)
+        numbers[start:stop] = _sums(
+            _mixed(_mixed(columns.astype(np.uint64)) ^ values), rows, stop - start
+        )
+    return numbers
 
 
 def content_numbers(X: Features, Y: Csr) -> Numbers:

@@ -35,6 +35,7 @@ from vicinal.methods.blend.mixture import (
     Trees,
     can_learn,
     content_order,
+    distinct_rows,
     fit_boosting,
 )
 from vicinal.methods.blend.parts import PARTS, Look, View, choose_looks
@@ -390,6 +391,7 @@ class BlendScoring:
         Y, order = self.Y, content_order(X, self.Y)
         most_rows = int(np.clip(len(order) // 10, MOST_ROWS, MOST_SAMPLED))
         rows = order[_sampled(len(order), most_rows, random_state)]
+        rows = rows[distinct_rows(take_rows(X, rows))]
         listed = self.left_out(rows, MOST_CELLS * most_rows // MOST_ROWS)
         rows = rows[: len(listed.indptr) - 1]
         row_of = np.repeat(np.arange(len(rows)), np.diff(listed.indptr))

@@ -17,7 +17,7 @@ from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.methods._formulas import best_micro_f1, best_of, best_weighted_micro_f1, sampled_rows
 from vicinal.methods.label_ridge.solver import (
-    N_FOLDS,
+    RIDGE_FOLDS,
     Matrix,
     RidgeSettings,
     Solution,
@@ -318,12 +318,12 @@ class RidgeScoring(EveryLabel):
         warn_user(
             f"LabelRidge: a dense solve of {min(rows.shape)} unknowns would exceed max_memory="
             f"{settings.max_memory}; conjugate gradients with alpha={alpha:g} are used, and "
-            f"{N_FOLDS}-fold instead of leave-one-out scores"
+            f"{RIDGE_FOLDS}-fold instead of leave-one-out scores"
         )
-        fold_of = np.arange(n_rows) % N_FOLDS
+        fold_of = np.arange(n_rows) % RIDGE_FOLDS
         without = tuple(
             solve_iteratively(rows[fold_of != fold], Y[fold_of != fold], mean, alpha)
-            for fold in range(min(N_FOLDS, n_rows))
+            for fold in range(min(RIDGE_FOLDS, n_rows))
         )
         W = solve_iteratively(rows, Y, mean, alpha)
         columns = 0 if training.X is None else training.X.shape[1]

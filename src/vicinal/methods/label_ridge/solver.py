@@ -296,7 +296,7 @@ def _refined(W: Float, M: Matrix, rows: Features, right: Float, alpha: float) ->
 TOLERANCE = 1e-4
 """Relative residual at which a label is solved."""
 MOST_STEPS = 100
-N_FOLDS = 3
+RIDGE_FOLDS = 3
 """Folds whose scores stand in for leave-one-out scores, which have no closed form here."""
 
 
