@@ -503,16 +503,8 @@ def _steps(graph: NeighborGraph, labels: Csr, widths: list[int], n_threads: int)
     for width in widths:
         table.extend(done, width, n_threads)
         done = width
-        yield _counts(table, shape)
-
-
-def _counts(table: VoteTable, shape: tuple[int, int]) -> Csr:
-    indptr, indices, counts = table.counts()
-    if indptr[-1] < 2**31 - 1:
-        return checked_csr(counts, indices, indptr, shape)
-    matrix: Csr = sparse.csr_array((counts, indices, indptr), shape=shape)
-    matrix.has_canonical_format = True
-    return matrix
+        indptr, indices, counts = table.counts()
+        yield checked_csr(counts, indices, indptr, shape)
 
 
 def _check_widths(ks: Iterable[int], most: int) -> list[int]:

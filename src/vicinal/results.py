@@ -113,11 +113,7 @@ class Result(Tabular):
 
     def deviation(self, metric: str) -> float:
         """Return the standard deviation (n − 1) over folds; 0 for a single value."""
-        values = self._of(metric)
-        if len(values) < 2:
-            return 0.0
-        mean = self.mean(metric)
-        return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+        return deviation_of(self._of(metric)) or 0.0
 
     def _of(self, metric: str) -> tuple[float, ...]:
         """Return the values of a metric, which must exist."""
@@ -143,6 +139,14 @@ class Result(Tabular):
         given |= {name: _floats(name, given[name]) for name in _NUMBERS if name in given}
         given["label_names"] = tuple(map(str, given.get("label_names", ())))
         return cls(**given)
+
+
+def deviation_of(values: Sequence[float]) -> float | None:
+    """Return the standard deviation (n − 1); None for a single value."""
+    if len(values) < 2:
+        return None
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
 _REQUIRED = ("experiment", "data", "method", "values")

@@ -318,6 +318,10 @@ def checked_csr(
     room: Room | None = None,
 ) -> Csr:
     """Return a matrix of arrays that are known to be canonical, finite and within `shape`."""
+    if indptr[-1] >= LARGEST:  # SciPy then stores 64-bit ids, and no mark is set
+        matrix: Csr = sparse.csr_array((data, indices, indptr), shape=shape)
+        matrix.has_canonical_format = True
+        return matrix
     row_starts = indptr.astype(np.int32) if indptr32 is None else indptr32
     matrix = bare_csr(data, indices, row_starts, shape)
     matrix.__dict__[_MARK] = Parts(indptr, indices, row_starts, room)

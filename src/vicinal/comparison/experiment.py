@@ -48,15 +48,12 @@ SPLIT = "split"
 
 def fold_splits(dataset: ComparedData, folds: FoldsArgument, seed: int | None) -> list[Split]:
     """Return the training and test rows of each fold."""
-    if is_custom(folds):
-        rows = np.empty((dataset.Y.shape[0], 0))
-        return read_splits(folds, rows, dataset.Y, seed)
-    if folds == SPLIT:
-        if dataset.train is None or dataset.test is None:
-            expected = f"a number: {dataset.source or 'the data'} has no published split"
-            raise InvalidArgumentError("folds", expected, repr(SPLIT))
-        return [Split(dataset.train, dataset.test)]
-    return read_splits(check_integer("folds", folds, low=2), dataset.X, dataset.Y, seed)
+    if not isinstance(folds, str):
+        return read_splits(folds, np.empty((dataset.Y.shape[0], 0)), dataset.Y, seed)
+    if dataset.train is None or dataset.test is None:
+        expected = f"a number: {dataset.source or 'the data'} has no published split"
+        raise InvalidArgumentError("folds", expected, repr(folds))
+    return [Split(dataset.train, dataset.test)]
 
 
 def is_custom(folds: FoldsArgument) -> bool:

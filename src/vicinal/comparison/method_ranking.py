@@ -1,7 +1,7 @@
 """Rank methods by one metric and test whether they differ."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from vicinal._core.html import Cells, Tabular
@@ -15,7 +15,7 @@ from vicinal.comparison.score_tables import (
     results_table,
 )
 from vicinal.metrics.catalogue import better_side
-from vicinal.results import Result
+from vicinal.results import Result, deviation_of
 
 
 @dataclass(frozen=True)
@@ -143,19 +143,10 @@ def marks_of(results: Iterable[Result], metric: str) -> dict[tuple[str, str], Ma
     for result in results:
         values.setdefault((result.data, result.method), []).extend(result.values.get(metric, ()))
     return {
-        key: _mark(each)
+        key: Mark(math.fsum(each) / len(each), deviation_of(each))
         for key, each in values.items()
         if each and not any(math.isnan(value) for value in each)
     }
-
-
-def _mark(values: Sequence[float]) -> Mark:
-    """Return mean and standard deviation (n − 1)."""
-    mean = math.fsum(values) / len(values)
-    if len(values) < 2:
-        return Mark(mean, None)
-    squares = math.fsum((value - mean) ** 2 for value in values)
-    return Mark(mean, math.sqrt(squares / (len(values) - 1)))
 
 
 def _mean_ranks(table: Table, better: Better) -> dict[str, float]:

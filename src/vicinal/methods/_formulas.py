@@ -125,11 +125,7 @@ def _added(
         thread_count(),
     )
     shape = (len(begin), int(rows.shape[1]))
-    if indptr[-1] < 2**31 - 1:
-        return RowSums(checked_csr(values, indices, indptr, shape), totals)
-    sums: Csr = sparse.csr_array((values, indices, indptr), shape=shape)
-    sums.has_canonical_format = True
-    return RowSums(sums, totals)
+    return RowSums(checked_csr(values, indices, indptr, shape), totals)
 
 
 def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) -> NeighborGraph:

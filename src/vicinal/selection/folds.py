@@ -70,52 +70,58 @@ class SharedSearch:
 
     def fold(self, split: Split) -> tuple[NeighborGraph, NeighborGraph]:
         """Return the graphs of training and of held-out rows, with training rows as neighbours."""
-        test, n_rows, metric = split.test, len(split.train), self._rows.metric
-        if self.k == 0:
-            return no_neighbors(n_rows, n_rows, metric), no_neighbors(len(test), n_rows, metric)
-        others, kept = self._among(split), _Kept(self.graph, split.train)
-        held_out = kept.nearest(
-            test, min(self.k, n_rows), lambda asked: others.query(self._rows.X[test[asked]], self.k)
+        rows, k = self._rows, self.k
+        if k == 0:
+            return no_fold(split, rows.metric)
+        X = rows.X[split.train]
+        others = TrainingRows(X, rows.metric, rows.n_jobs, algorithm=rows.algorithm)
+        return fold_graphs(
+            self.graph,
+            split,
+            k,
+            lambda asked: others.query_rows(asked, k),
+            lambda asked: others.query(rows.X[split.test[asked]], k),
         )
-        return self._training(split, others, kept), held_out
 
     def training(self, split: Split) -> NeighborGraph:
-        """Return only the graph of the training rows, for k of at least 1."""
-        return self._training(split, self._among(split), _Kept(self.graph, split.train))
-
-    def _among(self, split: Split) -> TrainingRows:
-        """Return an index of a fold's training rows, for lists that became too short."""
-        rows = self._rows
-        X = rows.X[split.train]
-        return TrainingRows(X, rows.metric, rows.n_jobs, algorithm=rows.algorithm)
-
-    def _training(self, split: Split, others: TrainingRows, kept: "_Kept") -> NeighborGraph:
-        width = others.width_among_others(self.k)
-        return kept.nearest(split.train, width, lambda asked: others.query_rows(asked, self.k))
+        """Return only the graph of the training rows."""
+        return self.fold(split)[0]
 
 
-class _Kept:
-    """A graph without the rows that a fold does not train on."""
+def no_fold(split: Split, metric: str) -> tuple[NeighborGraph, NeighborGraph]:
+    """Return the graphs of a fold for methods that use no neighbours."""
+    n_rows = len(split.train)
+    return no_neighbors(n_rows, n_rows, metric), no_neighbors(len(split.test), n_rows, metric)
 
-    def __init__(self, graph: NeighborGraph, train: Int) -> None:
-        n_rows = graph.n_rows
-        gone = np.setdiff1d(np.arange(n_rows), train)
-        self._rest, lost = graph.without(gone)
-        # A list as long as the number of other rows contains all of them.
-        self._lost = lost if graph.k < n_rows - 1 else lost[:0]
-        self._place: Int32 = np.full(n_rows + 1, -1, dtype=np.int32)
-        self._place[train] = np.arange(len(train))
-        self._n_train = len(train)
 
-    def nearest(self, rows: Int, width: int, ask: Callable[[Int], NeighborGraph]) -> NeighborGraph:
-        """Return the lists of some rows; lists shorter than `width` are searched again."""
-        ids = self._place[self._rest.ids[rows, :width]]
-        values = self._rest.values[rows, :width]
-        short = np.flatnonzero((ids[:, -1] < 0) & np.isin(rows, self._lost))
+def fold_graphs(
+    graph: NeighborGraph,
+    split: Split,
+    k: int,
+    ask_training: Callable[[Int], NeighborGraph],
+    ask_held_out: Callable[[Int], NeighborGraph],
+) -> tuple[NeighborGraph, NeighborGraph]:
+    """Return the graphs of a fold's training and held-out rows, from the graph of all rows.
+
+    Lists that become too short are asked for again, by their places among the rows.
+    """
+    n_rows, n_train = graph.n_rows, len(split.train)
+    rest, lost = graph.without(np.setdiff1d(np.arange(n_rows), split.train))
+    if graph.k >= n_rows - 1:
+        lost = lost[:0]  # a list as long as the number of other rows contains all of them
+    place: Int32 = np.full(n_rows + 1, -1, dtype=np.int32)
+    place[split.train] = np.arange(n_train)
+
+    def nearest(rows: Int, width: int, ask: Callable[[Int], NeighborGraph]) -> NeighborGraph:
+        ids, values = place[rest.ids[rows, :width]], rest.values[rows, :width]
+        short = np.flatnonzero((ids[:, -1] < 0) & np.isin(rows, lost))
         if len(short):
             fresh = ask(short)
             ids[short], values[short] = fresh.ids, fresh.values
-        return NeighborGraph(ids, values, self._rest.metric, self._n_train)
+        return NeighborGraph(ids, values, graph.metric, n_train)
+
+    training = nearest(split.train, max(1, min(k, n_train - 1)), ask_training)
+    return training, nearest(split.test, min(k, n_train), ask_held_out)
 
 
 def depth(k: int, train_share: float) -> int:
@@ -242,20 +248,15 @@ def given_fold(graph: NeighborGraph, split: Split, k: int) -> tuple[NeighborGrap
     A list that loses rows outside the training set must still have k entries, because a given graph
     cannot be searched again. Lists that were not full contain all their candidates.
     """
-    n_train = len(split.train)
     if k == 0:
-        empty = no_neighbors(n_train, n_train, graph.metric)
-        return empty, no_neighbors(len(split.test), n_train, graph.metric)
+        return no_fold(split, graph.metric)
 
     def refuse(short: Int) -> NeighborGraph:
         expected = f"enough neighbours per row that {k} of them are training rows in every fold"
         got = f"{graph.k} neighbours per row: too few for {len(short)} rows of a fold"
         raise InvalidArgumentError("graphs", expected, got)
 
-    kept = _Kept(graph, split.train)
-    width = min(k, n_train - 1)
-    training = kept.nearest(split.train, max(width, 1), refuse)
-    return training, kept.nearest(split.test, min(k, n_train), refuse)
+    return fold_graphs(graph, split, k, refuse, refuse)
 
 
 def fit_steps(steps: Sequence[Step], X: object, Y: object) -> Features:

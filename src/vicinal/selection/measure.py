@@ -21,7 +21,7 @@ from vicinal.methods.training import k_fold_scores
 from vicinal.metrics import metric_info
 from vicinal.metrics._sums import check_labels, check_ranking
 from vicinal.metrics.at_k import inverse_propensities
-from vicinal.metrics.catalogue import Conventions, MetricInfo, check_conventions
+from vicinal.metrics.catalogue import Conventions, check_conventions
 from vicinal.metrics.evaluate import Evidence
 from vicinal.metrics.label_based import LabelCounts, count_labels
 from vicinal.scores import Scores
@@ -68,31 +68,33 @@ class Meter:
     """Evaluates predictions of a fold's held-out rows, as :func:`vicinal.metrics.evaluate` does."""
 
     def __init__(self, fold: Fold, metrics: Metrics, n_jobs: int | None) -> None:
-        self.metrics = metrics
-        self._truth, self._n_jobs = fold.Y, n_jobs
-        self._train = fold.training.Y
+        self.metrics, self._fold, self._n_jobs = metrics, fold, n_jobs
 
     def of_labels(self, labels: Csr) -> dict[str, float]:
         """Return the metrics of predicted sets."""
-        evidence = Evidence(self._truth, labels, None, None, self.metrics.rules, self._n_jobs)
-        return self._found(evidence, self.metrics.labels)
+        return self._values(self.metrics.labels, labels, None, None)
 
     def of_scores(self, scores: Scores) -> dict[str, float]:
         """Return the metrics of a ranking."""
-        weights, rules = self._weights, self.metrics.rules
-        evidence = Evidence(self._truth, None, scores, weights, rules, self._n_jobs)
-        return self._found(evidence, self.metrics.scores)
+        return self._values(self.metrics.scores, None, scores, self._weights)
 
-    def _found(self, evidence: Evidence, names: tuple[str, ...]) -> dict[str, float]:
-        infos: dict[str, MetricInfo] = self.metrics.infos
-        return {name: evidence.value(infos[name]) for name in names}
+    def _values(
+        self,
+        names: tuple[str, ...],
+        labels: Csr | None,
+        scores: Scores | None,
+        weights: Float | None,
+    ) -> dict[str, float]:
+        rules = self.metrics.rules
+        evidence = Evidence(self._fold.Y, labels, scores, weights, rules, self._n_jobs)
+        return {name: evidence.value(self.metrics.infos[name]) for name in names}
 
     @cached_property
     def _weights(self) -> Float | None:
         """Inverse propensities of the fold's training rows, if a metric needs them."""
         if not any(info.needs_counts for info in self.metrics.infos.values()):
             return None
-        return inverse_propensities(self._train, None, self._truth.shape[1])
+        return inverse_propensities(self._fold.training.Y, None, self._fold.Y.shape[1])
 
 
 class Scored(NamedTuple):
