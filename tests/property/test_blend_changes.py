@@ -296,7 +296,8 @@ def test_a_model_saved_with_many_updates_of_the_ridge_answers_like_one_never_sav
     for row in range(n_learned):
         model.partial_fit(more[[row]], names_of(labels[[row]]))
     updates = [len(ridge.updates) for ridge in model.scoring_.ridges]
-    assert updates and min(updates) >= min(n_learned, global_ridge.LONGEST_LIST)
+    assert updates
+    assert min(updates) >= min(n_learned, global_ridge.LONGEST_LIST)
     model.save(tmp_path / "model")
     loaded = vicinal.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.scores(Q).toarray(), model.scores(Q).toarray())

@@ -284,7 +284,8 @@ def test_a_loaded_model_with_learned_rows_searches_the_index_of_the_folder(tmp_p
     same(model, loaded, Q)
     for view in loaded.scoring_.views:
         stored, *added = view.rows.index._version.runs
-        assert stored.postings and len(stored) == X.shape[0]
+        assert stored.postings
+        assert len(stored) == X.shape[0]
         assert sum(map(len, added)) == 2
 
 

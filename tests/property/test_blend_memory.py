@@ -46,7 +46,7 @@ def is_enough(more, call):
             resource.setrlimit(resource.RLIMIT_DATA, (used() + more, -1))
             call()
             os._exit(0)
-        except BaseException:
+        finally:
             traceback.print_exc()
             os._exit(1)
     return os.waitpid(child, 0)[1] == 0
