@@ -176,7 +176,8 @@ class ScoreTally:
             columns[place] = np.concatenate(columns[place])
             if not used.all():
                 columns[place] = columns[place][used]
-        return merged_counts(*columns, self._n_labels, thread_count(None))
+        labels, values, n_true, n_all = columns
+        return merged_counts(labels, values, n_true, n_all, self._n_labels, thread_count(None))
 
 
 _Counted = tuple[Int32, Float, Int, Int]
