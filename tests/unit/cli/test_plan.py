@@ -81,10 +81,11 @@ def test_estimates_of_runs():
 
 
 MEASURED_MODELS = [
-    (0.25e6, 28.6, 1.51, 1.56, None),
-    (0.5e6, 44.2, 1.95, 2.71, 1.88),
-    (1e6, 73.9, 2.47, 4.82, None),
-    (1.78e6, 118.2, 3.16, 6.69, 5.97),
+    (0.1e6, None, 0.71, None, None),
+    (0.25e6, 28.6, 1.00, 1.56, None),
+    (0.5e6, 44.2, None, 2.71, 1.88),
+    (1e6, 73.9, None, 4.82, None),
+    (1.78e6, 118.2, 2.13, 6.69, 5.97),
 ]
 """Processor seconds to fit, processor milliseconds per prediction, GB of memory, GB on disk."""
 
@@ -94,8 +95,8 @@ def test_estimates_of_default_models():
     for rows, fit, row, memory, disk in MEASURED_MODELS:
         work = Workload(rows, 40.9, 1.6e6, 325_056, 2.9)
         found = plan_model(work, Machines(1, 1, 24.0, build_gb=0.5), Constants())
-        assert found.fit_seconds == pytest.approx(fit, rel=0.25)
-        assert found.row_ms == pytest.approx(row, rel=0.25)
+        assert fit is None or found.fit_seconds == pytest.approx(fit, rel=0.25)
+        assert row is None or found.row_ms == pytest.approx(row, rel=0.25)
         assert memory is None or found.memory_gb == pytest.approx(memory, rel=0.25)
         assert disk is None or found.disk_gb == pytest.approx(disk, rel=0.25)
 
