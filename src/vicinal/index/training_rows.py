@@ -133,10 +133,11 @@ class TrainingRows:
 
     def query(self, Q: Features, k: int) -> NeighborGraph:
         """Return the `k` nearest training rows of each row of `Q`, or all if there are fewer."""
+        k = min(k, self.n_rows)
         if k == 0:
             return no_neighbors(Q.shape[0], self.n_places, self.metric)
         index, ids = self._index_and_ids()
-        return self._from_index(index.query(Q, min(k, self.n_rows)), ids)
+        return self._from_index(index.query(Q, k), ids)
 
     def query_self(self, k: int) -> NeighborGraph:
         """Return the leave-one-out graph of the rows, which must not have empty places."""

@@ -396,12 +396,13 @@ class View:
 
     def speak(self, near: NeighborGraph, seen: Features) -> BlendView:
         """Return what the compiled core makes cells of."""
+        ridge = self.ridge(near)
         view = BlendView(
             near.distance_kind.native(),
             np.ascontiguousarray(near.ids),
             np.ascontiguousarray(near.values),
             *self.votes(),
-            self.ridge(near).reshape(-1, near.k),
+            ridge.reshape(ridge.shape[1] * near.n_queries, near.k),
             self.look.centers,
         )
         if self.centroids is not None:
