@@ -25,10 +25,11 @@ GROUPS = Path("/sys/fs/cgroup/memory")
 
 
 class PeakMemory:
-    """The most anonymous memory of this process, looked at 50 times per second."""
+    """The most anonymous memory of a process, looked at 50 times per second."""
 
-    def __init__(self) -> None:
+    def __init__(self, process: int | str = "self") -> None:
         self.mb = 0.0
+        self._status = Path(f"/proc/{process}/status")
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -44,7 +45,7 @@ class PeakMemory:
 
     def _watch(self) -> None:
         while not self._stop.wait(0.02):
-            for line in Path("/proc/self/status").read_text().splitlines():
+            for line in self._status.read_text().splitlines():
                 if line.startswith("RssAnon:"):
                     self.mb = max(self.mb, int(line.split()[1]) / 1000)
 

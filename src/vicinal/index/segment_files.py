@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Int, Int32
-from vicinal._core.csr import bare_csr
+from vicinal._core.csr import bare_csr, checked_csr
 from vicinal._core.files import (
     locked,
     naming,
@@ -76,6 +77,24 @@ class RowRun:
     def n_entries(self) -> int:
         """Number of stored values."""
         return int(self.indptr[-1])
+
+    @cached_property
+    def whole(self) -> Csr:
+        """All rows, fewer than 2³¹ entries. Of a run in a folder, 4 bytes per row are in memory."""
+        if not self.name:
+            return self.rows(0, len(self))
+        starts = self.indptr.astype(np.int32)
+        starts.flags.writeable = False  # like the arrays that are mapped
+        shape = len(self), self.n_features
+        return checked_csr(self.values, self.indices, self.indptr, shape, starts)
+
+    def searched(self, start: int, stop: int) -> Csr:
+        """Return rows for the compiled core alone; of all rows, nothing is copied."""
+        starts = self.indptr[start : stop + 1]
+        first, last = int(starts[0]), int(starts[-1])
+        shape = stop - start, self.n_features
+        starts = starts - first if first else starts
+        return bare_csr(self.values[first:last], self.indices[first:last], starts, shape)
 
     def rows(self, start: int, stop: int) -> Csr:
         """Return rows `start` to `stop` (excluded); values and column ids are views."""
@@ -170,7 +189,7 @@ class PostingsWriter:
         return entries
 
     def _write_range(self, file: Path, run: RowRun, start: int, stop: int) -> dict[str, Any]:
-        segment = Segment.of(run.rows(start, stop), run.ids[start:stop], self.build)
+        segment = Segment.of(run.searched(start, stop), run.ids[start:stop], self.build)
         checksum = hashlib.sha256()
         with naming(file), file.open("wb") as stream:
 
@@ -202,7 +221,7 @@ class StoredPostings:
 
     def segment(self, run: RowRun, build: Build) -> Segment:
         """Return the rows with these postings, whose structure is checked."""
-        rows, ids = run.rows(self.start, self.stop), run.ids[self.start : self.stop]
+        rows, ids = run.searched(self.start, self.stop), run.ids[self.start : self.stop]
         try:
             return Segment.of(rows, ids, build, self.data)
         except ValueError as error:
@@ -355,12 +374,11 @@ def open_run(
         for known in entry.get("postings", ())
     )
     check_ranges(postings, n_rows, place)
-    # Row starts and ids are small and are read into memory: 12 bytes per row.
     run = RowRun(
-        np.array(arrays["indptr"]),
+        arrays["indptr"],
         arrays["indices"],
         arrays["values"],
-        np.array(arrays["ids"]),
+        arrays["ids"],
         n_features,
         removed,
         entry["name"],

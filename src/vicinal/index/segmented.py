@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -59,7 +59,7 @@ class RowRange:
         for each in self.run.postings:
             if (each.start, each.stop) == (self.start, self.stop):
                 return each.segment(self.run, build)
-        rows = self.run.rows(self.start, self.stop)
+        rows = self.run.searched(self.start, self.stop)
         return Segment.of(rows, self.run.ids[self.start : self.stop], build)
 
 
@@ -89,8 +89,8 @@ class PostingsCache:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the kept postings in bytes."""
-        return sum(segment.nbytes for segment in tuple(self._kept.values()))
+        """Memory of the kept postings in bytes, without those that are mapped."""
+        return sum(segment.native.bytes() for segment in tuple(self._kept.values()))
 
     def writer(self) -> PostingsWriter:
         """Return how to write postings to disk within the same limit."""
@@ -134,7 +134,7 @@ class PostingsCache:
         if segment is None:
             segment = wanted.segment(self._build)
             with self._changing:
-                if self.nbytes + segment.nbytes <= self._max_memory // 2:
+                if self.nbytes + segment.native.bytes() <= self._max_memory // 2:
                     self._kept[wanted.key] = segment
         return replace(segment, removed=removed)
 
@@ -303,7 +303,7 @@ class SegmentedIndex:
     Notes
     -----
     Memory: `max_memory` for postings that are not stored (measured: 6 to 8 bytes per entry of `X`),
-    28 bytes per row for ids and row starts, 12 bytes per query and neighbour, 48 MiB for copies.
+    20 bytes per row for ids and row starts, 12 bytes per query and neighbour, 48 MiB for copies.
     Postings that are not stored and do not fit are built again in every call of :meth:`query`, so
     pass many queries per call. Building them may temporarily take as much memory again:
     `max_memory` limits the postings, not the process. Stored postings use only the page cache of
@@ -439,8 +439,9 @@ class SegmentedIndex:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the kept postings and of the ids in bytes, excluding the rows."""
-        ids = sum(run.ids.nbytes + run.removed.nbytes for run in self._version.runs)
+        """Memory of the kept postings and of the ids in bytes, excluding the rows and files."""
+        runs = self._version.runs
+        ids = sum(run.removed.nbytes + (0 if run.name else run.ids.nbytes) for run in runs)
         return self._postings.nbytes + ids
 
     @property
@@ -474,7 +475,7 @@ class SegmentedIndex:
             raise InvalidArgumentError("X", "an index that has not been changed", got)
         if runs[0].n_entries >= 2**31:
             raise InvalidArgumentError("X", "fewer than 2^31 entries", runs[0].n_entries)
-        return runs[0].rows(0, len(runs[0]))
+        return runs[0].whole
 
     def query(self, Q: object, k: int) -> NeighborGraph:
         """Return the k nearest rows for each row of `Q`, dense or sparse."""
@@ -635,10 +636,10 @@ class SegmentedAlgorithm:
 
     saved_as: ClassVar[str] = "segmented"
     max_memory: int | None = None
-    index: SegmentedIndex | None = None
+    index: SegmentedIndex | None = field(default=None, repr=False)
     folder: str | None = None
-    is_written: bool = False
-    tasks: "Tasks | None" = None
+    is_written: bool = field(default=False, repr=False)
+    tasks: "Tasks | None" = field(default=None, repr=False)
 
     @property
     def limit(self) -> int:

@@ -8,6 +8,7 @@ of a fresh fit.
 
 from dataclasses import dataclass
 from typing import Any, cast
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +61,7 @@ class TrainingRows:
         self.metric = metric
         self.n_jobs = n_jobs
         self.algorithm = algorithm
-        self.place_ids: Int = np.arange(X.shape[0]) if row_ids is None else row_ids
+        self.place_ids: Int = _first_ids(int(X.shape[0])) if row_ids is None else row_ids
         self.n_ids = int(X.shape[0]) if n_ids is None else n_ids
         self.gone: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._start_without_index()
@@ -392,6 +393,19 @@ class KeptRows:
     def query_self(self, k: int) -> NeighborGraph:
         """Raise: rows with empty places have no leave-one-out graph."""
         raise RuntimeError("rows with empty places: compact them first")
+
+
+_first_known: "WeakValueDictionary[int, Int]" = WeakValueDictionary()
+
+
+def _first_ids(count: int) -> Int:
+    """Return 0, 1, …, the same array for all views of the same rows, read-only."""
+    ids = _first_known.get(count)
+    if ids is None:
+        ids = np.arange(count)
+        ids.flags.writeable = False
+        _first_known[count] = ids
+    return ids
 
 
 def _forgotten() -> InvalidArgumentError:

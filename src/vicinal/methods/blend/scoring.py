@@ -391,6 +391,7 @@ class BlendScoring:
         Y, order = self.Y, content_order(X, self.Y)
         most_rows = int(np.clip(len(order) // 10, MOST_ROWS, MOST_SAMPLED))
         rows = order[_sampled(len(order), most_rows, random_state)]
+        del order  # 8 bytes per row
         rows = rows[distinct_rows(take_rows(X, rows))]
         listed = self.left_out(rows, MOST_CELLS * most_rows // MOST_ROWS)
         rows = rows[: len(listed.indptr) - 1]
@@ -674,7 +675,7 @@ def label_counts(Y: Csr) -> Int:
 def _sampled(n_rows: int, most: int, random_state: int) -> Int:
     """Return the places of rows to learn the mixture on, in random order if they are some."""
     order = np.random.default_rng(random_state).permutation(n_rows)
-    return np.arange(n_rows) if n_rows <= most else order[:most]
+    return np.arange(n_rows) if n_rows <= most else order[:most].copy()  # not a view of all
 
 
 def _joined(found: Sequence[Listed]) -> Listed:
