@@ -23,6 +23,7 @@ from vicinal.decision import (
     Threshold,
     TopS,
 )
+from vicinal.decision.rule import fit_blocks
 from vicinal.scores import Scores
 
 pytestmark = pytest.mark.native
@@ -250,6 +251,26 @@ def test_never_empty_fills_only_empty_rows(data: Any, t: float, when: str) -> No
         wanted.append(passing or frozenset([best]))
     for scores in (above, dense):
         assert rows_of(NeverEmpty(Threshold(t), when).fit(scores, Y).decide(scores)) == wanted
+
+
+@given(data=scored_truth(), t=st.sampled_from(LEVELS), block=st.integers(1, 7))
+def test_rows_stay_empty_where_no_label_is_right_more_often(
+    data: Any, t: float, block: int
+) -> None:
+    above, dense, Y = data
+    rule = NeverEmpty(Threshold(t), always=False)
+    filled = rows_of(NeverEmpty(Threshold(t)).fit(dense, Y).decide(dense))
+    passing = rows_of(Threshold(t).decide(dense))
+    empty = [row for row, labels in enumerate(passing) if not labels]
+    right = sum(filled[row] <= truth for row, truth in enumerate(rows_of(Y)) if row in empty)
+    without = sum(not rows_of(Y)[row] for row in empty)
+    wanted = filled if right >= without else passing
+    for scores in (above, dense):
+        fitted = rule.fit(scores, Y)
+        assert rows_of(fitted.decide(scores)) == wanted
+        ends = range(0, scores.shape[0], block)
+        blocks = (scores.rows(at, min(at + block, scores.shape[0])) for at in ends)
+        assert fit_blocks(rule, blocks, Y) == fitted
 
 
 @given(data=scored_truth(), t=st.sampled_from(LEVELS), inclusive=st.booleans())

@@ -75,6 +75,7 @@ def test_whole_weights_are_repeated_rows(name, seed, is_sparse, n_columns):
             CardinalityThreshold("two-pass"),
             NeverEmpty(CardinalityThreshold()),
             NeverEmpty(Threshold(0.5)),
+            NeverEmpty(Threshold(0.5), always=False),
         ]
     ),
     block=st.integers(1, 5),

@@ -1,13 +1,13 @@
 """Predict at least one label per row."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from vicinal._core.arrays import Csr, Float, Int, row_ids
-from vicinal._core.checks import check_integer, check_option
+from vicinal._core.checks import check_flag, check_integer, check_option
 from vicinal._core.state import SaveableRecord
 from vicinal.decision._cells import from_entries
 from vicinal.decision.rule import (
@@ -33,6 +33,10 @@ class NeverEmpty(SaveableRecord):
         The label of a row whose highest score is 0 (scores are not negative, so all are 0): the
         most frequent label of the training rows (methods of the LCIF paper), or the first label,
         which wins all ties (BRkNN-a).
+    always : bool
+        If False, rows are left without a label where that is right more often: if, of the training
+        rows for which the rule predicts no label, more have none than have their highest-scoring
+        one.
 
     Examples
     --------
@@ -43,22 +47,34 @@ class NeverEmpty(SaveableRecord):
     >>> NeverEmpty(Threshold(0.5)).fit(scores, Y).decide(scores).toarray()
     array([[1, 0],
            [0, 1]], dtype=int32)
+
+    Two of three training rows with low scores have no label:
+
+    >>> Y = sparse.csr_array(np.array([[1, 0], [0, 1], [0, 0], [0, 0]], dtype=np.int32))
+    >>> scores = Scores.dense(np.array([[0.7, 0.1], [0.3, 0.4], [0.2, 0.1], [0.3, 0.1]]))
+    >>> NeverEmpty(Threshold(0.5), always=False).fit(scores, Y).decide(scores).toarray()
+    array([[1, 0],
+           [0, 0],
+           [0, 0],
+           [0, 0]], dtype=int32)
     """
 
     rule: Decision
     when_all_zero: str = "most-frequent"
+    always: bool = True
     weighs_rows: ClassVar = True
 
     def __post_init__(self) -> None:
         """Check the fields."""
         check_option("when_all_zero", self.when_all_zero, ("most-frequent", "first"))
+        check_flag("always", self.always)
         if not isinstance(self.rule, Decision):
             raise InvalidArgumentError("rule", "a decision rule", repr(self.rule))
 
     @property
     def needs_scores(self) -> bool:
         """Whether the rule needs scores of the training rows."""
-        return needs_of(self.rule).needs_scores
+        return not self.always or needs_of(self.rule).needs_scores
 
     @property
     def n_folds(self) -> int | None:
@@ -67,19 +83,37 @@ class NeverEmpty(SaveableRecord):
 
     @property
     def by_blocks(self) -> bool:
-        """Whether the rule accepts scores in blocks of rows."""
-        return needs_of(self.rule).by_blocks
+        """Whether the rule needs scores only a block of rows at a time."""
+        return self.always and needs_of(self.rule).by_blocks
 
     def fit(self, scores: Scores, Y: Csr) -> "FittedNeverEmpty":
-        """Fit the rule, and find the most frequent label."""
-        return FittedNeverEmpty(self.rule.fit(scores, Y), self._label(Y))
+        """Fit the rule, find the most frequent label, and whether rows without one get one."""
+        return self._filling(self.rule.fit(scores, Y), [scores], Y, None)
 
     def fit_blocks(
         self, blocks: Iterable[Scores], Y: Csr, weights: Float | None = None
     ) -> "FittedNeverEmpty":
         """Fit the rule on scores in blocks of rows, which may have weights."""
-        rule = fit_blocks(self.rule, blocks, Y, weights)
-        return FittedNeverEmpty(rule, self._label(Y, weights))
+        kept = blocks if self.always else list(blocks)
+        rule = fit_blocks(self.rule, kept, Y, weights)
+        return self._filling(rule, kept, Y, weights)
+
+    def _filling(
+        self, rule: FittedDecision, blocks: Iterable[Scores], Y: Csr, weights: Float | None
+    ) -> "FittedNeverEmpty":
+        """Return the rule that fills rows if the best label is right at least as often as none."""
+        filling = FittedNeverEmpty(rule, self._label(Y, weights))
+        if self.always:
+            return filling
+        gained, start = 0.0, 0
+        for scores in blocks:
+            empty = np.flatnonzero(np.diff(rule.decide(scores).indptr) == 0)
+            known = Y[start + empty]
+            is_right = known[np.arange(len(empty)), filling.best(scores.take(empty))] > 0
+            gains = np.asarray(is_right).ravel() - 1.0 * (np.diff(known.indptr) == 0)
+            gained += float(gains.sum() if weights is None else gains @ weights[start + empty])
+            start += scores.shape[0]
+        return replace(filling, fills=gained >= 0)
 
     def _label(self, Y: Csr, weights: Float | None = None) -> int:
         """Return the label of rows whose scores are all 0."""
@@ -93,14 +127,16 @@ class NeverEmpty(SaveableRecord):
 
 @dataclass(frozen=True)
 class FittedNeverEmpty(SaveableRecord):
-    """The fitted rule and the label of rows whose scores are all 0."""
+    """The fitted rule, the label of rows whose scores are all 0, and whether empty rows get one."""
 
     rule: FittedDecision
     label_when_all_zero: int
+    fills: bool = True
 
     def __post_init__(self) -> None:
         """Check the fields."""
         check_integer("label_when_all_zero", self.label_when_all_zero, low=0)
+        check_flag("fills", self.fills)
         if not is_fitted(self.rule):
             raise InvalidArgumentError("rule", "a fitted decision rule", repr(self.rule))
 
@@ -108,6 +144,11 @@ class FittedNeverEmpty(SaveableRecord):
     def cut(self) -> object:
         """The fixed threshold of the rule; None if it has none."""
         return getattr(self.rule, "cut", None)
+
+    def best(self, scores: Scores) -> Int:
+        """Return the label that each row gets if the rule predicts none."""
+        best, value = scores.top(1)
+        return np.where(value[:, 0] == 0, self.label_when_all_zero, best[:, 0]).astype(np.int64)
 
     def decide(self, scores: Scores) -> Csr:
         """Return the labels that the rule predicts, or the best label if there are none."""
@@ -118,12 +159,11 @@ class FittedNeverEmpty(SaveableRecord):
             )
         decided = self.rule.decide(scores)
         empty = np.flatnonzero(np.diff(decided.indptr) == 0)
-        if len(empty) == 0:
+        if len(empty) == 0 or not self.fills:
             return decided
-        best, value = scores.take(empty).top(1)
-        labels = np.where(value[:, 0] == 0, self.label_when_all_zero, best[:, 0])
+        labels = self.best(scores.take(empty))
         return from_entries(
             np.concatenate([row_ids(decided), empty]),
-            np.concatenate([decided.indices.astype(np.int64), labels.astype(np.int64)]),
+            np.concatenate([decided.indices.astype(np.int64), labels]),
             (int(decided.shape[0]), int(decided.shape[1])),
         )

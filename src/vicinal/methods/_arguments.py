@@ -30,11 +30,11 @@ def resolve_decision(threshold: object, never_empty: object, own: Decision) -> D
         raise InvalidArgumentError("threshold", expected, repr(threshold))
     if never_empty is not None and not check_flag("never_empty", never_empty):
         return rule.rule if isinstance(rule, NeverEmpty) else rule
-    if isinstance(rule, NeverEmpty):
+    if isinstance(own, NeverEmpty) and not isinstance(rule, NeverEmpty):
+        rule = replace(own, rule=rule)
+    if never_empty is None:
         return rule
-    if isinstance(own, NeverEmpty):
-        return replace(own, rule=rule)
-    return rule if never_empty is None else NeverEmpty(rule)
+    return replace(rule, always=True) if isinstance(rule, NeverEmpty) else NeverEmpty(rule)
 
 
 def check_decides(decision: FittedDecision, scoring: Scoring, X: Features, metric: str) -> None:

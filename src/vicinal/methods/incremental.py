@@ -294,7 +294,8 @@ class SmallChange:
             return decision
         if isinstance(rule, NeverEmpty) and isinstance(decision, FittedNeverEmpty):
             inner = self._fixed(rule.rule, decision.rule, scoring, changed)
-            return FittedNeverEmpty(inner, rule.label_by_counts(changed.label_counts()))
+            label = rule.label_by_counts(changed.label_counts())
+            return replace(decision, rule=inner, label_when_all_zero=label)
         kept = np.flatnonzero(~changed.rows.gone) if changed.rows.n_empty else slice(None)
         return fit_blocks(rule, (), changed.Y[kept])
 

@@ -47,6 +47,7 @@ RULES: list[Any] = [
     MCut(),
     TopS(1),
     NeverEmpty(MetricThreshold("hamming-loss")),
+    NeverEmpty(MetricThreshold("hamming-loss"), always=False),
 ]
 
 
@@ -109,6 +110,8 @@ def test_no_rows_decide_to_no_rows(rule: Any) -> None:
         (lambda: TopS(-1), "s"),
         (lambda: NeverEmpty(0.5), "rule"),
         (lambda: NeverEmpty(Threshold(0.5), "last"), "when_all_zero"),
+        (lambda: NeverEmpty(Threshold(0.5), always="no"), "always"),
+        (lambda: FittedNeverEmpty(Threshold(0.5), 0, 1), "fills"),
         (lambda: FittedNeverEmpty(CardinalityThreshold(), 0), "rule"),
         (lambda: FittedNeverEmpty(Threshold(0.5), -1), "label_when_all_zero"),
     ],
@@ -267,6 +270,7 @@ def test_a_rule_states_what_it_needs():
     assert needs_of(NeverEmpty(PCut())) == (True, None, True)
     assert needs_of(MetricThreshold()) == (True, None, False)
     assert needs_of(NeverEmpty(Threshold(0.5))) == (False, None, True)
+    assert needs_of(NeverEmpty(Threshold(0.5), always=False)) == (True, None, False)
 
 
 def test_scores_are_not_made_for_a_rule_that_needs_none(monkeypatch, sample):

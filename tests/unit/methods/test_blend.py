@@ -213,6 +213,23 @@ def test_more_features_than_the_ridge_takes_are_seen_through_rows():
     )
 
 
+def test_rows_stay_without_a_label_where_that_is_right_more_often():
+    rng = np.random.default_rng(0)
+    rows = rng.random((300, 6))
+    labels = sparse.csr_array((rows[:, :2] > 0.8).astype(np.int32))
+    found = Blend().fit(rows[:200], labels[:200]).predict(rows[200:])
+    filled = Blend(never_empty=True).fit(rows[:200], labels[:200]).predict(rows[200:])
+    known, has_label = labels[200:], np.diff(found.indptr) > 0
+    assert 0.2 < has_label.mean() < 0.5
+    assert np.all(np.diff(filled.indptr) > 0)
+    same(found[has_label], filled[has_label])
+    assert evaluate(known, found)["micro-f1"] > evaluate(known, filled)["micro-f1"] + 0.2
+    always = labels[:200].toarray()
+    always[:, 0] |= always.sum(axis=1) == 0
+    every = Blend().fit(rows[:200], always).predict(rows[200:])
+    assert np.all(every.sum(axis=1) > 0)
+
+
 def test_other_thresholds(fitted):
     model = Blend(threshold=CardinalityThreshold(), never_empty=False).fit(X[TRAIN], Y[TRAIN])
     held_out = model.scoring_.held_out

@@ -106,8 +106,9 @@ class Blend(IncrementalEstimator):
         How probabilities become labels; None for the one threshold with the best micro-F1 on
         held-out training rows.
     never_empty : bool or None
-        Whether every row gets at least one label; None for the method's own rule: it gets the most
-        likely one.
+        Whether every row gets at least one label, its most likely one; None for the method's own
+        rule: it does, unless of the held-out training rows below the threshold more have no label
+        than have their most likely one.
     n_jobs : int or None
         Number of threads; None for all cores.
     algorithm : str or callable
@@ -168,7 +169,7 @@ class Blend(IncrementalEstimator):
         grid={"combine": ("boosting", "mix")},
         cost="slow",
         neighbors=None,
-        rule=NeverEmpty(MetricThreshold("micro-f1")),
+        rule=NeverEmpty(MetricThreshold("micro-f1"), always=False),
         scoring=(BlendScoring, Look, GlobalRidge, Trees, ConvexMix),
     )
     _searches_rows = False
