@@ -92,7 +92,8 @@ def case(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     with PeakMemory() as peak:
         if args.file:
             clock = Clock()
-            model: Blend = load(folder / "model").steps[-1][1]
+            pipeline: Any = load(folder / "model")
+            model: Blend = pipeline.steps[-1][1]
             found["load, s"] = clock.read()[0]
         else:
             model, fit = fitted(args, folder)
