@@ -158,7 +158,7 @@ def test_a_correction_counts(dense):
 def test_a_row_can_be_taught_to_have_no_label():
     X, Y = documents(100, 4)
     Q, _ = documents(1, 5)
-    model = Blend().fit(X, names_of(Y))
+    model = Blend(never_empty=True).fit(X, names_of(Y))
     assert model.predict_names(Q)[0]
     assert model.partial_fit(Q, [[]]).predict_names(Q) == [[]]
 
