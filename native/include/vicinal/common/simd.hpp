@@ -41,10 +41,12 @@ namespace vicinal {
 
 // What compilers offer beyond the standard, with a fallback for those that do not.
 
-// Start loading a cache line that will be read soon.
+// Start loading a cache line that will be read soon. GCC takes a function that only prefetches for
+// one without an effect, and leaves out calls of it; an empty statement in assembler prevents that.
 inline void prefetch([[maybe_unused]] const void* address) {
 #if defined(__GNUC__) || defined(__clang__)
   __builtin_prefetch(address);
+  __asm__ volatile("");
 #endif
 }
 

@@ -372,6 +372,7 @@ class ImpactIndex {
                    QueryState& query, Scratch& scratch) const {
     scratch.window = EstimateWindow();
     if (plan.done) return;
+    fetch_bitmaps(blocks_.begin(block) / Blocks::group, plan);
     add_lists(block, plan, scratch, scratch.sums.data());
     if (plan.has_bound) return;
     plan.has_bound = true;
@@ -449,6 +450,7 @@ class ImpactIndex {
           continue;
         }
       }
+      if (first + Blocks::group < size) fetch_bitmaps(number + 1, plan);
       compute(number, sums + first, plan, scratch, cosines);
       shortlist_rows(number, cosines, least, collection, plan, query, scratch);
     }
@@ -741,6 +743,15 @@ class ImpactIndex {
             mark(group * Blocks::group + row);
       }
     }
+  }
+
+  // Start loading the bitmaps of a group that comes next. Each query needs others of them, so no
+  // processor foresees which.
+  void fetch_bitmaps(std::size_t group, const Plan& plan) const {
+    if (has_bytes_) return;
+    const auto* const first = bitmaps_.data() + group * postings_.n_columns * bitmap_bytes;
+    for (const auto* columns : {&plan.plus, &plan.minus})
+      for (const auto [column, weight] : *columns) prefetch(first + column * bitmap_bytes);
   }
 
   // The cosines of a group, given the sums of its lists.
