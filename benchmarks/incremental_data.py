@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from benchmarks.quality_split import load_split, tfidf
 from vicinal import datasets
 from vicinal._core.arrays import Csr, Features
 from vicinal.datasets.generated import zipf_rows
@@ -53,6 +54,14 @@ def emotions() -> Stream:
     data = datasets.load("emotions")
     X = data.X.toarray() if isinstance(data.X, sparse.csr_array) else data.X
     return Stream("emotions (dense)", X, sparse.csr_array(data.Y), 391, metric="euclidean")
+
+
+def many_labels(is_weighted: bool = False) -> Stream:
+    """Return yso-finna-en: 345,252 texts and 10,000 more, 24,953 labels; counts or tf-idf."""
+    split = load_split("yso-finna-en")
+    parts = tfidf(split.X, [split.X_test]) if is_weighted else [split.X, split.X_test]
+    X, Y = (sparse.csr_array(sparse.vstack(each)) for each in (parts, [split.Y, split.Y_test]))
+    return Stream("yso-finna-en", X, Y, split.X.shape[0], "20 ms")
 
 
 def zipf(n_rows: int, n_features: int, n_labels: int = 1_000) -> Stream:

@@ -6,6 +6,7 @@ from changed_model import REVISING, STEPS, Changed, every_change_is_small, tied_
 from every_method import EVERY_METHOD
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from readers import readers_of_versions
 
 from vicinal.methods import load
 
@@ -35,6 +36,22 @@ def test_scores_equal_a_refit(method, metric, seed, as_sparse, dtype, counts, st
         changed.step(step)
         if number % 6 == 5:
             changed.check()
+    changed.check()
+
+
+@pytest.mark.parametrize("method", REVISING)
+@pytest.mark.parametrize("seed", range(3))
+def test_readers_of_random_changes_see_one_version_each(method, seed):
+    changed = Changed(method, "cosine", seed, as_sparse=seed != 1)
+    model, queries = changed.model, changed.kind(tied_rows(changed.rng, 6))
+
+    def answer():
+        return model.scores(queries).toarray()[:, :3].tobytes()  # the labels of the first version
+
+    with readers_of_versions(model, answer) as versions:
+        for step in changed.rng.choice(STEPS, size=40).tolist():
+            changed.step(step)
+    assert len(versions) > 4
     changed.check()
 
 

@@ -1,13 +1,13 @@
 """A blend that learns and forgets equals one whose parts are built afresh, whatever the changes."""
 
 import copy
-import threading
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from readers import readers_of_versions
 from scipy import sparse
 
 import vicinal
@@ -58,9 +58,10 @@ def check_equals_fresh_parts(model, Q):
     np.testing.assert_array_equal(version.scoring.counts, fresh.scoring.counts)
 
 
+KINDS = ("learn", "learn many", "forget", "relabel", "new", "compact")
 changes = st.lists(
     st.tuples(
-        st.sampled_from(["learn", "learn many", "forget", "relabel", "new", "compact"]),
+        st.sampled_from(KINDS),
         st.integers(0, 10**6),
     ),
     min_size=1,
@@ -228,33 +229,21 @@ def test_rows_without_features_are_not_told_apart():
     assert model.predict_proba(empty).toarray()[0, rare] < 0.5  # 1 for a row that was taught
 
 
-def test_readers_see_one_version_and_never_fail():
-    X, Y = documents(150, 6)
-    Q, _ = documents(4, 7)
-    more, labels = documents(40, 8)
-    model = Blend(recalibrate_at="never").fit(X, names_of(Y))
-    seen, stop, finished = set(), threading.Event(), []
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_readers_of_random_changes_see_one_version_each(dense, seed):
+    X, Y = documents(150, seed, dense)
+    Q, _ = documents(4, seed + 1, dense)
+    model = Blend(recalibrate_at=0.1).fit(X, names_of(Y))
 
-    def read():
-        while not stop.is_set():
-            seen.add(model.scores(Q).toarray()[:, :N_LABELS].tobytes())
-        finished.append(True)
+    def answer():
+        return model.scores(Q).toarray()[:, :N_LABELS].tobytes()
 
-    readers = [threading.Thread(target=read) for _ in range(2)]
-    known = {model.scores(Q).toarray()[:, :N_LABELS].tobytes()}
-    for reader in readers:
-        reader.start()
-    for row in range(40):
-        model.partial_fit(more[[row]], names_of(labels[[row]]))
-        known.add(model.scores(Q).toarray()[:, :N_LABELS].tobytes())
-        if row % 3 == 0:
-            model.forget([row])
-            known.add(model.scores(Q).toarray()[:, :N_LABELS].tobytes())
-    stop.set()
-    for reader in readers:
-        reader.join()
-    assert len(finished) == 2
-    assert seen <= known
+    with readers_of_versions(model, answer) as versions:
+        for number, kind in enumerate(np.random.default_rng(seed).choice(KINDS, size=25).tolist()):
+            apply(model, kind, 31 * number, seed + number, dense)
+    assert len(versions) > 15
+    check_equals_fresh_parts(model, Q)
 
 
 def test_a_loaded_model_learns_like_the_one_that_was_saved(tmp_path):

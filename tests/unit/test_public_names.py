@@ -93,7 +93,7 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
 }
 COSINE = {"InstanceKNN", "FeatureKNN", "LCIF", "LocalRidge", "LabelRidge", "Blend"}
 INCREMENTAL = (
-    *("BRkNN", "LPkNN", "MLkNN", "LAMLkNN", "IBLR"),
+    *("BRkNN", "LPkNN", "MLkNN", "DMLkNN", "LAMLkNN", "IBLR"),
     *("InstanceKNN", "FeatureKNN", "LCIF", "LocalRidge"),
 )
 SHARED: dict[str, Any] = {

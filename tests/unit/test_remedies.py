@@ -5,12 +5,13 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from vicinal import Blend, DMLkNN, MLkNN, load
+from vicinal import Blend, MLkNN, load
 from vicinal._core.files import replacing
 from vicinal.cli.program import _no_file
 from vicinal.cli.settings import make_estimator
 from vicinal.comparison import friedman_nemenyi
 from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.methods import NeighborEstimator
 from vicinal.methods.explaining import label_ids
 from vicinal.methods.registry import find_method
 from vicinal.metrics import evaluate, metric_info
@@ -40,11 +41,15 @@ def test_a_missing_value_is_located(kind, value, word):
 
 
 def test_a_method_that_cannot_learn_says_what_can():
-    model = DMLkNN(1).fit(X, Y)
+    class Frozen(NeighborEstimator):
+        def _fit_scoring(self, training):
+            raise NotImplementedError
+
+    model = Frozen()
     assert not hasattr(model, "partial_fit")
-    with pytest.raises(AttributeError, match="DMLkNN does not learn incrementally: call fit again"):
+    with pytest.raises(AttributeError, match="Frozen does not learn incrementally: call fit again"):
         model.partial_fit(X, Y)
-    with pytest.raises(AttributeError, match="'DMLkNN' object has no attribute 'unheard'"):
+    with pytest.raises(AttributeError, match="'Frozen' object has no attribute 'unheard'"):
         _ = model.unheard
 
 

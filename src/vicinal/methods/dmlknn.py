@@ -40,10 +40,17 @@ from vicinal.explanation.breakdown import Breakdown, Fact, vote_breakdowns
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.methods import _formulas
 from vicinal.methods._formulas import label_values, neighbor_places
-from vicinal.methods.base import NeighborEstimator
 from vicinal.methods.fold import VoteScoring
+from vicinal.methods.incremental import IncrementalEstimator
 from vicinal.methods.registry import FEW_K, Method
-from vicinal.methods.training import EveryLabel, Training, check_cells, read_indicator, read_weight
+from vicinal.methods.training import (
+    EveryLabel,
+    Scoring,
+    Training,
+    check_cells,
+    read_indicator,
+    read_weight,
+)
 from vicinal.scores import Scores
 
 FEW_COMPARISONS = 2**17
@@ -173,7 +180,7 @@ def _vote_parts(counts: Csr) -> tuple[Int, Int32, Int32]:
 
 
 @dataclass(eq=False, repr=False)
-class DMLkNN(NeighborEstimator):
+class DMLkNN(IncrementalEstimator):
     """DML-kNN: the posterior of each label, given the neighbours' votes for all labels together.
 
     Parameters
@@ -195,6 +202,13 @@ class DMLkNN(NeighborEstimator):
     algorithm : str or callable
         The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
         another name, or a factory (:func:`vicinal.index.build_index`).
+    recalibrate_at : float or {"always", "never"}
+        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
+        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
+
+    Notes
+    -----
+    ``partial_fit`` and ``forget`` update the graph and count all votes again.
 
     References
     ----------
@@ -229,16 +243,19 @@ class DMLkNN(NeighborEstimator):
     tolerance: int = 2
 
     def _fit_scoring(self, training: Training) -> DMLkNNScoring:
-        """Count the neighbours' votes; warn if scoring as many rows would take minutes."""
-        scoring = DMLkNNScoring.fit(training, self.n_neighbors, *self._settings())
-        n_comparisons = training.n_rows * int(scoring.counts.nnz)
+        """Count the neighbours' votes."""
+        return DMLkNNScoring.fit(training, self.n_neighbors, *self._settings())
+
+    def _finish_fit(self, scoring: Scoring, training: Training) -> None:
+        """Warn if scoring as many rows would take minutes."""
+        n_votes = int(scoring.counts.nnz) if isinstance(scoring, DMLkNNScoring) else 0
+        n_comparisons = training.n_rows * n_votes
         if n_comparisons > SLOW:
             warn_user(
                 "DML-kNN compares each query with the votes of all training rows: "
                 f"{training.n_rows} queries would take up to {n_comparisons:.0e} comparisons, at "
                 "some seconds for each 1e9"
             )
-        return scoring
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[DMLkNNScoring]:
         """Count the votes once for all k."""
