@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.incremental`` measures debtags and emotions; ``--full`` adds 500,000
 generated rows, the 345,252 texts of yso-finna-en, a stream of 100,000 rows from empty, a minute of
-readers beside a writer and 100,000 pairs of learning and forgetting; ``--cases stream memory`` measures those alone. Times of calls are
-medians and 99th percentiles, one process.
+readers beside a writer and 100,000 pairs of learning and forgetting; ``--cases stream memory``
+measures those alone. Times of calls are medians and 99th percentiles, one process.
 """
 
 import argparse

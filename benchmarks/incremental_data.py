@@ -8,6 +8,7 @@ from scipy import sparse
 from benchmarks.quality_split import load_split, tfidf
 from vicinal import datasets
 from vicinal._core.arrays import Csr, Features
+from vicinal._core.validation import as_csr
 from vicinal.datasets.generated import zipf_rows
 
 
@@ -59,7 +60,8 @@ def emotions() -> Stream:
 def many_labels(is_weighted: bool = False) -> Stream:
     """Return yso-finna-en: 345,252 texts and 10,000 more, 24,953 labels; counts or tf-idf."""
     split = load_split("yso-finna-en")
-    parts = tfidf(split.X, [split.X_test]) if is_weighted else [split.X, split.X_test]
+    both = [as_csr(split.X), as_csr(split.X_test)]
+    parts = tfidf(split.X, [split.X_test]) if is_weighted else both
     X, Y = (sparse.csr_array(sparse.vstack(each)) for each in (parts, [split.Y, split.Y_test]))
     return Stream("yso-finna-en", X, Y, split.X.shape[0], "20 ms")
 

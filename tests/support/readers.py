@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,31 +15,26 @@ def readers_of_versions(model: Any, answer: Callable[[], bytes]) -> Iterator[set
 
     Yields the answers of all versions so far, which the writing thread computes after each of them.
     """
-    real, known, seen = model._publish, {answer()}, set[bytes]()
-    stop, errors = threading.Event(), list[BaseException]()
+    real, known, stop = model._publish, {answer()}, threading.Event()
 
     def publish(version: Any) -> None:
         real(version)
         known.add(answer())
 
-    def read() -> None:
-        try:
-            while not stop.is_set():
-                seen.add(answer())
-        except BaseException as error:
-            errors.append(error)
+    def read() -> set[bytes]:
+        seen = {answer()}
+        while not stop.is_set():
+            seen.add(answer())
+        return seen
 
-    threads = [threading.Thread(target=read) for _ in range(N_READERS)]
     model._publish = publish
-    for thread in threads:
-        thread.start()
-    try:
-        yield known
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-        del model._publish
-    assert not errors, errors
-    assert seen
-    assert seen <= known, f"{len(seen - known)} answers of no version"
+    with ThreadPoolExecutor(N_READERS) as pool:
+        readers = [pool.submit(read) for _ in range(N_READERS)]
+        try:
+            yield known
+        finally:
+            stop.set()
+            del model._publish
+    for reader in readers:
+        strange = reader.result() - known
+        assert not strange, f"{len(strange)} answers of no version"

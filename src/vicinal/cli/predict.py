@@ -165,7 +165,7 @@ def predictions(
     top: int,
     start: int = 0,
 ) -> Iterator[PredictedRow]:
-    """Yield the prediction of each row, with the scores of its labels and of the `top` best."""
+    """Yield the prediction of each row: the `top` best labels, then the other predicted ones."""
     from vicinal.methods._formulas import cells
 
     decided = estimator.decide(scores)
@@ -175,7 +175,8 @@ def predictions(
         labels = decided.indices[decided.indptr[row] : decided.indptr[row + 1]]
         scored = dict(zip(ids[row].tolist(), values[row].tolist(), strict=True))
         more = [label for label in labels.tolist() if label not in scored]
-        scored |= dict(zip(more, cells(scores, row, more).tolist(), strict=True))
+        others = zip(more, cells(scores, row, more).tolist(), strict=True)
+        scored |= dict(sorted(others, key=lambda other: -other[1]))
         yield PredictedRow(
             start + row if names is None else names[row],
             [label_names[label] for label in labels],

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from vicinal import BRkNN, make_pipeline
+from vicinal.cli.predict import predictions
 from vicinal.datasets import Dataset, write_file
 from vicinal.preprocess import MinMax
 
@@ -32,6 +33,15 @@ def answers(run, model):
         return [json.loads(line) for line in out.splitlines()]
 
     return predict
+
+
+def test_predicted_labels_that_are_not_among_the_best_come_by_score():
+    Y = np.array([[1, 0, 1, 1]] * 2 + [[0, 0, 1, 1]] + [[0, 1, 1, 1]] * 3)
+    model = BRkNN(6, threshold=0.0).fit(np.arange(6.0)[:, None], Y)
+    scores = model.scores([[2.5]])
+    (row,) = predictions(model, scores, None, top=1)
+    assert list(row.scores) == ["2", "3", "1", "0"]
+    assert list(row.scores.values()) == [1.0, 1.0, 0.5, 0.333333]
 
 
 def write_arff(path, names, X, relation="new songs"):
