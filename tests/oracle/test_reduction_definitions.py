@@ -20,12 +20,17 @@ def data(request):
     return X, Y
 
 
+def in_small_blocks(patch):
+    """Compute matrices of labels two columns at a time, and those of sparse rows in four rows."""
+    patch.setattr(_projection, "GRAM_ROWS", 4)
+    patch.setattr(_eigen, "LARGE_BLOCK_CELLS", 100)
+
+
 @pytest.fixture(params=["direct", "in blocks", "by products"])
 def route(request, monkeypatch):
     """The same answers where every side is taken for large."""
     if request.param == "in blocks":
-        monkeypatch.setattr(_projection, "BLOCK_ROWS", 4)
-        monkeypatch.setattr(_eigen, "LARGE_BLOCK_CELLS", 100)
+        in_small_blocks(monkeypatch)
     if request.param == "by products":
         monkeypatch.setattr(_eigen, "SMALL_SIDE", 0)
         monkeypatch.setattr(_eigen, "FEW_LABELS", 0)
@@ -89,6 +94,30 @@ def test_label_cca(data, kind, route):
     M = A.T @ T @ np.linalg.solve(C, T.T @ A)
     check_eigen_equation(found.projection_, found.correlations_**2, M, B)
     np.testing.assert_allclose(found.transform(X), A @ found.projection_, atol=1e-8)
+
+
+def test_small_blocks_are_several(data, monkeypatch):
+    """What the route "in blocks" takes: every product has fewer rows or columns than the matrix."""
+    X, Y = data
+    parts, columns = [], []
+    dense, solve = _projection._dense, _eigen.ridge
+
+    def seen_part(product):
+        parts.append(product.shape[0])
+        return dense(product)
+
+    def seen_columns(rows, penalty):
+        regress = solve(rows, penalty)
+        return lambda T: columns.append(T.shape[1]) or regress(T)
+
+    in_small_blocks(monkeypatch)
+    monkeypatch.setattr(_projection, "_dense", seen_part)
+    monkeypatch.setattr(_eigen, "ridge", seen_columns)
+    LabelCCA(2, regularization=0.01).fit(sparse.csr_array(X), sparse.csr_array(Y))
+    side = min(X.shape)
+    assert parts[: -(-side // 4)] == [4] * (side // 4) + [side % 4] * (side % 4 > 0)
+    assert len(columns) > 2
+    assert sum(columns[:-1]) == Y.shape[1]  # the last product is that of the directions found
 
 
 def test_mddm_uncorrelated_is_opls_of_centred_rows(data):

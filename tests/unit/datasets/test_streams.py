@@ -112,7 +112,6 @@ def test_bad_rows_are_named(tmp_path, line, said):
 
 def test_lines_that_are_too_long_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(blocks, "LONGEST_LINE", 30)
-    monkeypatch.setattr(blocks, "LONGEST_LINE", 30)
     path = tmp_path / "rows.txt"
     path.write_text("1 9 1\n0" + " 1:0.5" * 20)
     with pytest.raises(DataFormatError, match="lines of at most 30 bytes"):
@@ -147,10 +146,13 @@ def test_an_arff_header_without_an_end_is_refused(tmp_path, monkeypatch):
 
 
 def test_names_of_xc_are_read_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks, "CHUNK_BYTES", 8)
+    monkeypatch.setattr(blocks, "BLOCK_CHUNK_BYTES", 8)
+    asked, names = [], blocks.names_beside
+    monkeypatch.setattr(blocks, "names_beside", lambda *of: asked.append(of[2]) or names(*of))
     path = tmp_path / "rows.txt"
     path.write_text("3 2 2\n0 0:1\n1 1:2\n0 0:3\n")
-    (tmp_path / "rows_labels.txt").write_text("a\nb\n")
-    found = list(blocks.file_blocks(path, 2))
-    assert sum(block.n_rows for block in found) == 3
-    assert len(found) > 1
+    (tmp_path / "rows-labels.txt").write_text("a\nb\n")
+    found = list(blocks.file_blocks(path, 9))
+    assert [block.n_rows for block in found] == [1, 1, 1]
+    assert {tuple(block.label_names) for block in found} == {("a", "b")}
+    assert asked == ["label", "feature"]
