@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "arrays.hpp"
-#include "vicinal/rank/auc.hpp"
 #include "vicinal/rank/score_counts.hpp"
 #include "vicinal/rank/top_labels.hpp"
 
@@ -66,26 +65,6 @@ auto true_scores(const ScoreArrays& scores, const Vector<std::int64_t>& indptr,
   return to_numpy(std::move(found));
 }
 
-auto label_areas(const ScoreArrays& scores, const Vector<std::int64_t>& indptr,
-                 const Vector<std::int32_t>& indices, const Vector<std::int64_t>& starts,
-                 const Vector<double>& positives, int n_threads) {
-  std::vector<std::int64_t> areas;
-  {
-    nb::gil_scoped_release release;
-    areas = vicinal::label_areas(scores.rows(), pattern(indptr, indices, scores), view(starts),
-                                 view(positives), n_threads, interrupted_by_user);
-  }
-  return to_numpy(std::move(areas));
-}
-
-double pooled_area(const ScoreArrays& scores, const Vector<std::int64_t>& indptr,
-                   const Vector<std::int32_t>& indices, const Vector<std::int64_t>& n_true,
-                   const Vector<double>& positives, int n_threads) {
-  nb::gil_scoped_release release;
-  return vicinal::pooled_area(scores.rows(), pattern(indptr, indices, scores), view(n_true),
-                              view(positives), n_threads, interrupted_by_user);
-}
-
 auto merged_counts(const Vector<std::int32_t>& labels, const Vector<double>& values,
                    const Vector<std::int64_t>& n_true, const Vector<std::int64_t>& n_all,
                    std::int64_t n_labels, int n_threads) {
@@ -119,10 +98,6 @@ void bind_ranking(nb::module_& m) {
         array("indices"), nb::arg("tolerance"), nb::arg("n_threads"));
   m.def("top_labels", &top_labels, nb::arg("scores"), nb::arg("width"), nb::arg("n_threads"));
   m.def("true_scores", &true_scores, nb::arg("scores"), array("indptr"), array("indices"));
-  m.def("label_areas", &label_areas, nb::arg("scores"), array("indptr"), array("indices"),
-        array("starts"), array("positives"), nb::arg("n_threads"));
-  m.def("pooled_area", &pooled_area, nb::arg("scores"), array("indptr"), array("indices"),
-        array("n_true"), array("positives"), nb::arg("n_threads"));
   m.def("merged_counts", &merged_counts, array("labels"), array("values"), array("n_true"),
         array("n_all"), nb::arg("n_labels"), nb::arg("n_threads"));
 }

@@ -1,11 +1,11 @@
-// Ranks, best labels and areas from sparse scores, against a count over every label.
+// Ranks, best labels and scores of true cells from sparse scores, against a count over every label.
 #include <cstdint>
 #include <random>
 #include <vector>
 
 #include "check.hpp"
-#include "vicinal/rank/auc.hpp"
 #include "vicinal/rank/ranking.hpp"
+#include "vicinal/rank/score_counts.hpp"
 #include "vicinal/rank/top_labels.hpp"
 
 namespace vicinal::test_ranking {
@@ -43,11 +43,6 @@ struct Sample {
   ScoreRows dense() const { return {{}, all_labels, full, {}, n_rows, n_labels}; }
   PatternView truth() const { return {true_indptr, true_indices, n_labels}; }
   double at(std::int64_t i, std::int64_t l) const { return full[i * n_labels + l]; }
-  bool is_true(std::int64_t i, std::int32_t label) const {
-    for (std::int32_t other : truth().columns(i))
-      if (other == label) return true;
-    return false;
-  }
 };
 
 static bool places_are_counts(const Sample& s, const TruePlaces& places) {
@@ -132,36 +127,14 @@ static void top_labels_are_the_first_of_a_full_sort() {
   }
 }
 
-static void areas_count_every_pair() {
+static void true_scores_are_those_of_true_cells() {
   for (unsigned seed = 0; seed < 40; ++seed) {
     const Sample s(seed, 7, 4, 0.25);
-    std::vector<std::int64_t> starts{0}, n_true, expected;
-    std::vector<double> by_label;
-    for (std::int32_t l = 0; l < s.n_labels; ++l) {
-      expected.push_back(0);
-      for (std::int64_t i = 0; i < s.n_rows; ++i) {
-        if (!s.is_true(i, l)) continue;
-        by_label.push_back(s.at(i, l));
-        for (std::int64_t j = 0; j < s.n_rows; ++j)
-          if (!s.is_true(j, l))
-            expected[l] += 2 * (s.at(i, l) > s.at(j, l)) + (s.at(i, l) == s.at(j, l));
-      }
-      starts.push_back(static_cast<std::int64_t>(by_label.size()));
-      n_true.push_back(starts[l + 1] - starts[l]);
-      std::sort(by_label.begin() + starts[l], by_label.end());
-    }
-    CHECK(label_areas(s.sparse(), s.truth(), starts, by_label, 2) == expected);
-    CHECK(label_areas(s.dense(), s.truth(), starts, by_label, 1) == expected);
-
-    auto pool = true_scores(s.sparse(), s.truth());
-    std::sort(pool.begin(), pool.end());
-    double pooled = 0;
-    for (double positive : pool)
-      for (std::int64_t i = 0; i < s.n_rows; ++i)
-        for (std::int32_t l = 0; l < s.n_labels; ++l)
-          if (!s.is_true(i, l)) pooled += 2 * (positive > s.at(i, l)) + (positive == s.at(i, l));
-    CHECK(pooled_area(s.sparse(), s.truth(), n_true, pool, 2) == pooled);
-    CHECK(pooled_area(s.dense(), s.truth(), n_true, pool, 1) == pooled);
+    std::vector<double> expected;
+    for (std::int64_t i = 0; i < s.n_rows; ++i)
+      for (std::int32_t label : s.truth().columns(i)) expected.push_back(s.at(i, label));
+    CHECK(true_scores(s.sparse(), s.truth()) == expected);
+    CHECK(true_scores(s.dense(), s.truth()) == expected);
   }
 }
 
@@ -171,7 +144,7 @@ TEST(test_ranking) {
   groups_are_cut_from_the_lowest_up();
   tolerance_is_the_same_on_dense_and_sparse();
   top_labels_are_the_first_of_a_full_sort();
-  areas_count_every_pair();
+  true_scores_are_those_of_true_cells();
 }
 
 }  // namespace vicinal::test_ranking

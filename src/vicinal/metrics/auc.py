@@ -31,7 +31,7 @@ import numpy as np
 from vicinal._core.arrays import Csr, Float, Int, Int32
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import csr_parts
-from vicinal._native import label_areas, merged_counts, pooled_area, true_scores
+from vicinal._native import merged_counts, true_scores
 from vicinal.errors import logger
 from vicinal.metrics._sums import check_ranking, check_truth, ratio
 from vicinal.metrics.catalogue import VICINAL, Conventions, check_conventions
@@ -46,9 +46,12 @@ DIGITS = (52, 32, 24, 20, 16, 14, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 class ScoreTally:
     """Numbers of true and of all cells at each score of each label, added block by block."""
 
-    def __init__(self, n_labels: int, most_scores: int = MOST_SCORES) -> None:
+    def __init__(
+        self, n_labels: int, most_scores: int = MOST_SCORES, n_jobs: int | None = None
+    ) -> None:
         self._n_labels = n_labels
         self._most = most_scores
+        self._n_jobs = n_jobs
         self._n_rows = 0
         self._parts: list[_Counted] = []
         self._kept = 0
@@ -82,13 +85,10 @@ class ScoreTally:
         n_positive, n_negative = int(true.sum()), int(false.sum())
         if n_positive == 0 or n_negative == 0:
             return float("nan")
-        below = np.cumsum(false) - false
+        some = np.flatnonzero(true)
+        beaten = (2 * np.cumsum(false) - false)[some]
         # Products of counts of cells may pass what 64 bits hold: added as Python's own integers.
-        twice = sum(
-            p * (2 * q + own)
-            for p, q, own in zip(true.tolist(), below.tolist(), false.tolist(), strict=True)
-            if p
-        )
+        twice = sum(p * q for p, q in zip(true[some].tolist(), beaten.tolist(), strict=True))
         return float(twice) / (2.0 * n_positive * n_negative)
 
     def label_pr_areas(self) -> Float:
@@ -102,10 +102,10 @@ class ScoreTally:
 
     def pooled_counts(self) -> tuple[Float, Int, Int]:
         """Return the distinct scores, ascending, with their numbers of true and of false cells."""
-        _, values, n_true, n_all = self._all_merged()
-        distinct, group = np.unique(values, return_inverse=True)
-        true = _sum_by(group, n_true, len(distinct))
-        return distinct, true, _sum_by(group, n_all, len(distinct)) - true
+        labels, values, n_true, n_all = self._all_merged()
+        together = np.zeros_like(labels)
+        _, values, n_true, n_all = merged_counts(together, values, n_true, n_all, 1, 1)
+        return values, n_true, n_all - n_true
 
     def micro_pr_area(self) -> float:
         """Return the area under the precision-recall curve of all cells; NaN without true ones."""
@@ -154,7 +154,7 @@ class ScoreTally:
     def _merge(self) -> "_Counted":
         """Merge what was added; scores lose digits until as few are distinct as may be."""
         parts, self._parts = self._parts, []
-        merged = self._merged(parts)
+        merged = parts[0] if len(parts) == 1 else self._merged(parts)  # each part is merged
         while len(merged[0]) > self._most and self.digits > DIGITS[-1]:
             self.digits = next(each for each in DIGITS if each < self.digits)
             labels, values, n_true, n_all = merged
@@ -177,7 +177,9 @@ class ScoreTally:
             if not used.all():
                 columns[place] = columns[place][used]
         labels, values, n_true, n_all = columns
-        return merged_counts(labels, values, n_true, n_all, self._n_labels, thread_count(None))
+        return merged_counts(
+            labels, values, n_true, n_all, self._n_labels, thread_count(self._n_jobs)
+        )
 
 
 _Counted = tuple[Int32, Float, Int, Int]
@@ -229,9 +231,8 @@ def macro_auc(
     >>> macro_auc(Y, [[0.5, 0.2], [0.4, 0.2], [0.6, 0.2]])
     0.5
     """
-    truth = check_truth(Y_true)
-    ranking = check_ranking(scores, truth)
-    return _macro_area(truth, ranking, check_conventions(conventions))
+    rules = check_conventions(conventions)
+    return AREAS["macro-auc"](_check(Y_true, scores), rules)
 
 
 def micro_auc(Y_true: object, scores: object) -> float:
@@ -244,8 +245,7 @@ def micro_auc(Y_true: object, scores: object) -> float:
     >>> micro_auc([[1, 0], [0, 1]], [[0.5, 0.4], [0.3, 0.3]])
     0.625
     """
-    truth = check_truth(Y_true)
-    return _micro_area(truth, check_ranking(scores, truth), VICINAL)
+    return AREAS["micro-auc"](_check(Y_true, scores), VICINAL)
 
 
 def macro_auc_pr(Y_true: object, scores: object) -> float:
@@ -261,8 +261,7 @@ def macro_auc_pr(Y_true: object, scores: object) -> float:
     >>> macro_auc_pr([[0], [1], [0]], [[0.9], [0.5], [0.1]])
     0.5
     """
-    truth = check_truth(Y_true)
-    return mean_area(tallied(truth, check_ranking(scores, truth)).label_pr_areas(), VICINAL)
+    return AREAS["macro-auc-pr"](_check(Y_true, scores), VICINAL)
 
 
 def micro_auc_pr(Y_true: object, scores: object) -> float:
@@ -273,49 +272,20 @@ def micro_auc_pr(Y_true: object, scores: object) -> float:
     >>> micro_auc_pr([[1, 0], [0, 1]], [[0.9, 0.5], [0.1, 0.2]])
     0.8333333333333333
     """
-    truth = check_truth(Y_true)
-    return tallied(truth, check_ranking(scores, truth)).micro_pr_area()
+    return AREAS["micro-auc-pr"](_check(Y_true, scores), VICINAL)
 
 
-def tallied(truth: Csr, scores: Scores) -> ScoreTally:
+def tallied(truth: Csr, scores: Scores, n_jobs: int | None = None) -> ScoreTally:
     """Return the exact counts of the cells of all rows, which are never made dense."""
-    tally = ScoreTally(int(truth.shape[1]), sys.maxsize)
+    tally = ScoreTally(int(truth.shape[1]), sys.maxsize, n_jobs)
     tally.add(truth, scores)
     return tally
 
 
-def _macro_area(truth: Csr, scores: Scores, rules: Conventions, n_jobs: int | None = None) -> float:
-    return mean_area(_label_areas(truth, scores, n_jobs), rules)
-
-
-def _micro_area(truth: Csr, scores: Scores, _: Conventions, n_jobs: int | None = None) -> float:
-    n_rows, n_labels = truth.shape
-    n_false = n_rows * n_labels - truth.nnz
-    if truth.nnz == 0 or n_false == 0:
-        return float("nan")
-    indptr, indices = csr_parts(truth)
-    rows = scores.native_rows()
-    positives = np.sort(true_scores(rows, indptr, indices))
-    twice = pooled_area(rows, indptr, indices, _carriers(truth), positives, thread_count(n_jobs))
-    return twice / (2.0 * truth.nnz * n_false)
-
-
-def _label_areas(truth: Csr, scores: Scores, n_jobs: int | None) -> Float:
-    """Return the AUC of each label; NaN if one of the classes is missing."""
-    indptr, indices = csr_parts(truth)
-    rows = scores.native_rows()
-    positives = true_scores(rows, indptr, indices)
-    carriers = _carriers(truth)
-    starts = np.concatenate([[0], np.cumsum(carriers)])
-    by_label = positives[np.lexsort((positives, indices))]
-    twice = label_areas(rows, indptr, indices, starts, by_label, thread_count(n_jobs))
-    pairs = carriers.astype(np.float64) * (truth.shape[0] - carriers)
-    return ratio(twice, 2.0 * pairs, np.nan)
-
-
-def _carriers(truth: Csr) -> Int:
-    """Count the rows that have each label."""
-    return np.bincount(truth.indices, minlength=truth.shape[1]).astype(np.int64)
+def _check(Y_true: object, scores: object) -> ScoreTally:
+    """Validate the arguments, then count."""
+    truth = check_truth(Y_true)
+    return tallied(truth, check_ranking(scores, truth))
 
 
 AREAS: Mapping[str, Callable[[ScoreTally, Conventions], float]] = MappingProxyType(
@@ -327,13 +297,3 @@ AREAS: Mapping[str, Callable[[ScoreTally, Conventions], float]] = MappingProxyTy
     }
 )
 """The areas, given counts of cells at each score."""
-
-
-def area(
-    name: str, truth: Csr, scores: Scores, rules: Conventions, n_jobs: int | None = None
-) -> float:
-    """Return an area under a curve; those of ROC curves are compiled and need no counts."""
-    compiled = {"macro-auc": _macro_area, "micro-auc": _micro_area}.get(name)
-    if compiled is not None:
-        return compiled(truth, scores, rules, n_jobs)
-    return AREAS[name](tallied(truth, scores), rules)

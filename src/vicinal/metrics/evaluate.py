@@ -29,7 +29,7 @@ from vicinal.metrics._sums import (
     check_truth,
 )
 from vicinal.metrics.at_k import AT_K, inverse_propensities
-from vicinal.metrics.auc import AREAS, area
+from vicinal.metrics.auc import AREAS, ScoreTally, tallied
 from vicinal.metrics.catalogue import (
     DEPTHS,
     Conventions,
@@ -73,8 +73,7 @@ class Evidence:
         if info.name in LABEL_BASED:
             return LABEL_BASED[info.name](self.label_counts, self.rules)
         if info.name in AREAS:
-            scores = _given(self.scores, "scores")
-            return area(info.name, self.truth, scores, self.rules, self.n_jobs)
+            return AREAS[info.name](self._tally, self.rules)
         if info.function is not None and not info.per_row:
             return own_value(info, self._given_to(info))
         return summed_metric(info).value(self.sums(info), Size(*self.truth.shape))
@@ -111,6 +110,10 @@ class Evidence:
     def label_counts(self) -> LabelCounts:
         """The tp, fp and fn of each label."""
         return count_labels(self.truth, _given(self.labels, "labels"))
+
+    @cached_property
+    def _tally(self) -> ScoreTally:
+        return tallied(self.truth, _given(self.scores, "scores"), self.n_jobs)
 
     @cached_property
     def _ranks(self) -> TrueRanks:
@@ -321,8 +324,8 @@ def evaluate(
     Notes
     -----
     No n × L array is created unless the input has that size. Memory: about 100 bytes per true label
-    and 16 per predicted one, in addition to the input. For rows that come in blocks, see
-    :class:`MetricAccumulator`.
+    and 16 per predicted one, in addition to the input; for areas under curves also 100 per stored
+    score. For rows that come in blocks, see :class:`MetricAccumulator`.
 
     Examples
     --------

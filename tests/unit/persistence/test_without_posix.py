@@ -15,9 +15,8 @@ pytestmark = pytest.mark.native
 CODE = """
 import os, sys
 sys.modules["fcntl"] = None
-for name in ("pread", "fork", "register_at_fork", "O_DIRECTORY", "O_NONBLOCK"):
-    if name != "O_NONBLOCK":
-        vars(os).pop(name, None)
+for name in ("pread", "fork", "register_at_fork", "O_DIRECTORY"):
+    vars(os).pop(name, None)
 import threading
 from pathlib import Path
 import numpy as np

@@ -11,9 +11,20 @@
 #include <span>
 #include <vector>
 
+#include "vicinal/common/csr.hpp"
 #include "vicinal/common/parallel.hpp"
+#include "vicinal/rank/score_rows.hpp"
 
 namespace vicinal {
+
+// The scores of all true cells, in the order of `truth.indices`.
+inline std::vector<double> true_scores(const ScoreRows& scores, const PatternView& truth) {
+  std::vector<double> found(truth.indices.size());
+  for (std::int64_t i = 0; i < scores.n_rows; ++i)
+    for (std::int64_t at = truth.indptr[i]; at < truth.indptr[i + 1]; ++at)
+      found[at] = scores.score(i, truth.indices[at]);
+  return found;
+}
 
 // Column j says: `n_all[j]` cells of label `labels[j]` have the score `values[j]`, `n_true[j]` of
 // them true.
