@@ -180,6 +180,15 @@ def _row_labels(records: Records, column: str, cell: Any, separator: str) -> lis
     return list(dict.fromkeys(chain.from_iterable(labels))) if len(labels) == len(found) else None
 
 
+class _Shared(dict[str, str]):
+    """Each name once, so that cells with the same label share it."""
+
+    def __missing__(self, name: str) -> str:
+        """Keep a new name."""
+        self[name] = name
+        return name
+
+
 def find_separator(records: Records, column: str, given: str | None) -> str | None:
     """Return the separator given by the caller, or detect it in the cells and log it.
 
@@ -197,10 +206,9 @@ def find_separator(records: Records, column: str, given: str | None) -> str | No
         )
     texts = {cell for cell in cells if isinstance(cell, str)}
     if texts:
-        names: dict[str, str] = {}  # each once, so that cells with the same label share it
+        names = _Shared()
         records.parsed[column, found] = {
-            cell: [names.setdefault(name, name) for name in cell_labels(cell, found) or ()]
-            for cell in texts
+            cell: [*map(names.__getitem__, cell_labels(cell, found) or ())] for cell in texts
         }
         others = (cell_labels(cell, found) for cell in cells if not isinstance(cell, str))
         names.update((name, name) for labels in others for name in labels or ())
