@@ -1,6 +1,7 @@
 """The layout of the sources (``tools/house.py``): its rules, and that it finds what breaks them."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 TOOL = Path(__file__).parents[2] / "tools" / "house.py"
@@ -31,6 +32,16 @@ def test_no_class_name_occurs_twice():
 
 def test_no_constant_is_defined_twice():
     assert house.repeated_constants(FILES) == {}
+
+
+def test_files_that_the_guides_name_exist():
+    root = TOOL.parents[1]
+    folders = root, root / "src", root / "native", house.SOURCES
+    pages = [(root / name).read_text() for name in ("ARCHITECTURE.md", "CONTRIBUTING.md")]
+    named = {path for page in pages for path in re.findall(r"`([\w./*-]+/[\w.*-]*\.\w+)`", page)}
+    real = {path for path in named if "NAME" not in path}
+    assert len(real) > 50
+    assert {path for path in real if not any(any(at.glob(path)) for at in folders)} == set()
 
 
 def test_what_breaks_the_rules_is_found(tmp_path):
