@@ -237,7 +237,7 @@ class FittedState:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the cached copy without empty places, and the threads of this process."""
-        kept = {name: value for name, value in vars(self).items() if name != "whole"}
+        kept = {name: value for name, value in vars(self).items() if name != "as_fitted"}
         return {**kept, "readers": set()}
 
 

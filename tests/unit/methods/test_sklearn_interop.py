@@ -1,6 +1,7 @@
 """Estimators among scikit-learn's tools, in other processes and in several threads."""
 
 import io
+import pickle
 import threading
 import time
 from typing import Any
@@ -182,3 +183,15 @@ def test_pipeline_saves_through_the_package(sample: Any, tmp_path: Any) -> None:
     assert np.array_equal(
         vicinal.load(tmp_path / "m").predict(sample.X_test), pipeline.predict(sample.X_test)
     )
+
+
+def test_a_pickle_holds_a_model_in_one_form() -> None:
+    """What a change leaves to compute is cached beside the model, and not pickled as well."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((400, 40)) < 0.2) * rng.random((400, 40))
+    model = vicinal.LCIF(5, 5, recalibrate_at="never").fit(X, rng.random((400, 6)) < 0.3)
+    model.forget([3, 7])
+    before = len(pickle.dumps(model))
+    twin = model.as_fitted()
+    assert len(pickle.dumps(model)) == before
+    assert (pickle.loads(pickle.dumps(model)).predict(X) == twin.predict(X)).all()
