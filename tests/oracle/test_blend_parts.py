@@ -203,14 +203,27 @@ def test_labels_below_the_candidates_are_ranked_by_their_centroids_then_by_frequ
         assert np.all(np.diff(ranked) <= 1e-15)
 
 
+def ranked(rows, asked):
+    """Ranks among at most 256 rows, 0 to 1: in between in proportion, in the middle of ties."""
+
+    def rank(values, x):
+        below, equal = np.sum(values < x), np.sum(values == x)
+        if equal or below in (0, len(values)):
+            return np.clip(below + (equal - 1) / 2, 0, len(values) - 1)
+        low, high = np.sort(values)[below - 1 : below + 1]
+        return below - 1 + (x - low) / (high - low)
+
+    found = [[rank(*pair) for pair in zip(rows.T, row, strict=True)] for row in asked]
+    return np.array(found) / (len(rows) - 1)
+
+
 def test_measurements_have_votes_local_ridge_and_kernel_ridge():
     rng = np.random.default_rng(0)
     X = rng.random((80, 4)) * [1, 10, 100, 1]
     Y = (X[:, :3] > [0.5, 5, 50]).astype(int)
     scoring = Blend(combine="mix").fit(X, Y).scoring_
-    Z = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
     q = np.array([[0.3, 4.0, 70.0, 0.5]])
-    z = (q - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
+    Z, z = ranked(X, X), ranked(X, q)
     distance = np.sqrt(((Z - z) ** 2).sum(axis=1))
     near = np.argsort(distance, kind="stable")[:NEIGHBORS]
     weights = (1 / (1 + distance[near[:VOTERS]])) ** POWER
@@ -329,8 +342,7 @@ def check_nearest(rows, x, kept, near):
 
 def measured(numbers, Y, q, kept):
     """Votes and local ridge of measurements, without the rows that are not kept."""
-    low, high = numbers.min(axis=0), numbers.max(axis=0)
-    Z, z = (numbers - low) / (high - low), (q - low) / (high - low)
+    Z, z = ranked(numbers, numbers), ranked(numbers, q[None])
     distance = np.sqrt(((Z - z) ** 2).sum(axis=1))
     order = np.lexsort((np.arange(len(Z)), distance))
     near = np.array([place for place in order if kept[place]][:NEIGHBORS])
@@ -372,7 +384,7 @@ def parts_of_views(X, Y, row, near_of, without=None):
         for part in PARTS[: 2 if "vectors" in name else 3]:  # words are there to be compared
             said_by[f"{part.__name__.replace('_', ' ')}, {name}"] = part(rows, Y, x, near, without)
     vote, ridge = measured(X["numbers"], Y, row["numbers"], kept)
-    return said_by | {"votes, numbers scaled": vote, "local ridge, numbers scaled": ridge}
+    return said_by | {"votes, numbers ranked": vote, "local ridge, numbers ranked": ridge}
 
 
 @given(seed=st.integers(0, 10_000))
@@ -429,12 +441,12 @@ def test_measurements_with_negative_values_are_not_vectors():
     def kinds(rows):
         return [look.kind for look in choose_looks(rows, Y, "cosine")]
 
-    assert kinds(X) == ["scaled"]
-    assert kinds(np.where(np.arange(40) < 30, X - 3, X)) == ["scaled"]  # 30 columns of 40
+    assert kinds(X) == ["ranked"]
+    assert kinds(np.where(np.arange(40) < 30, X - 3, X)) == ["ranked"]  # 30 columns of 40
     assert kinds(X - 3) == ["vectors"]
-    assert kinds(X[:, :31] - 3) == ["scaled"]  # too short
+    assert kinds(X[:, :31] - 3) == ["ranked"]  # too short
     assert kinds((X - 3) * np.where(np.arange(40) == 7, 1000, 1)) == [
-        "scaled"
+        "ranked"
     ]  # one in other units
 
 

@@ -127,10 +127,10 @@ def test_dense_measurements(tmp_path):
     labels = labels.astype(int)
     model = Blend().fit(rows[:180], labels[:180])
     assert model.part_names_ == (
-        "votes, scaled",
-        "local ridge, scaled",
-        "ridge, scaled",
-        "kernel ridge, scaled",
+        "votes, ranked",
+        "local ridge, ranked",
+        "ridge, ranked",
+        "kernel ridge, ranked",
     )
 
     def micro_f1(estimator):
@@ -293,7 +293,8 @@ def test_parts_that_do_not_fit_the_rows_are_refused(fitted, change):
     [
         ({"kind": "sideways"}, "kind: expected one of"),
         ({"metric": "sideways"}, "metric"),
-        ({"kind": "scaled", "first": np.zeros(2), "second": np.zeros(2)}, "second: expected"),
+        ({"kind": "ranked", "first": np.empty((2, 0))}, "first: expected rising values"),
+        ({"kind": "ranked", "first": np.array([[0.0, 1.0], [1.0, 0.0]])}, "first: expected rising"),
     ],
 )
 def test_damaged_looks_are_refused(fitted, change, says):

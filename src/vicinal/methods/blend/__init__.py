@@ -6,7 +6,7 @@ where the cell :math:`c(x, l)` holds what every part says of label :math:`l` and
 trees :math:`T_f` were fitted on the cells of all sampled training rows but those of fold :math:`f`,
 and :math:`\sigma` is the logistic function. How data flows::
 
-    rows ─▶ views: words as given and weighted by labels; measurements scaled; vectors
+    rows ─▶ views: words as given and weighted by labels; measurements ranked; vectors
          ─▶ parts: votes, local ridge, centroids of each view; global ridge where it fits
          ─▶ cells: candidate labels, and what each part says of them
          ─▶ mixture ─▶ probabilities
@@ -161,7 +161,7 @@ class Blend(IncrementalEstimator):
     >>> X = {"words": np.eye(3), "numbers": np.array([[1.0, 5.0], [2.0, 5.5], [4.0, 1.0]])}
     >>> model = Blend("mix").fit(X, [["a"], ["b"], ["a", "c"]])
     >>> model.views_, [name for name in model.part_names_ if "numbers" in name][0]
-    ({'words': 3, 'numbers': 2}, 'votes, numbers scaled')
+    ({'words': 3, 'numbers': 2}, 'votes, numbers ranked')
     """
 
     method = Method(

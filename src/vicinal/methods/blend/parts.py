@@ -1,9 +1,9 @@
 r"""The parts of a blend: views of the rows, and what each view says about labels.
 
-A view is a way to look at rows: words as given, words weighted by labels, measurements scaled, or
-vectors by their direction. If the features are a mapping, every entry of it gets such views of its
-own columns. Each view has an index of the training rows and the sums of the rows of each label, and
-from these its parts:
+A view is a way to look at rows: words as given, words weighted by labels, measurements by their
+ranks, or vectors by their direction. If the features are a mapping, every entry of it gets such
+views of its own columns. Each view has an index of the training rows and the sums of the rows of
+each label, and from these its parts:
 
 - **votes**: the share of similarity² among the 30 nearest rows that goes to rows with the label;
 - **local ridge**: ridge regression on the 50 nearest rows (:mod:`vicinal.methods.local_ridge`);
@@ -51,7 +51,7 @@ from vicinal.methods.local_ridge import ridge_weights
 from vicinal.preprocess._base import spread
 from vicinal.preprocess.label_weights import is_count, label_weights
 
-KINDS = ("given", "weighted", "scaled", "vectors")
+KINDS = ("given", "weighted", "ranked", "vectors")
 PARTS = ("votes", "local ridge", "centroids", "ridge")
 """What a blend may consist of; the last one is the global ridge."""
 PRIOR = 5.0
@@ -61,6 +61,8 @@ DENSE_SHARE = 0.3
 SHORTEST_VECTOR, VECTOR_SHARE, LARGEST_RANGE = 32, 0.9, 100.0
 """Dense rows are vectors if they are so long, if so many of their features have values of both
 signs, and if no range of values is so many times the usual one: measurements have units."""
+MOST_POINTS = 256
+"""Values of a measurement that its ranks are told by; between two of them in proportion."""
 NEIGHBORS = 50
 """Neighbours that a view looks at."""
 VOTERS = 30
@@ -77,13 +79,15 @@ MANY_ROWS = 2_500
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """How a view looks at rows: constants of the last fit."""
+    """How a view looks at rows: constants of the last fit.
+
+    `first`: weights of the features; of measurements, values of each feature, rising; or nothing.
+    """
 
     kind: str
     metric: str
     is_count: bool
     first: Float
-    second: Float
     has_more_parts: bool = False
     parts: tuple[str, ...] = PARTS
     source: str = ""
@@ -103,7 +107,7 @@ class Look:
     @property
     def centers(self) -> bool:
         """Whether local ridge works on labels less the mean of the neighbours."""
-        return self.kind == "scaled"
+        return self.kind == "ranked"
 
     @property
     def is_readable(self) -> bool:
@@ -123,18 +127,15 @@ class Look:
     @property
     def has_centroids(self) -> bool:
         """Whether rows are compared with the centroids of labels; measurements are not."""
-        return self.kind != "scaled" and "centroids" in self.parts
+        return self.kind != "ranked" and "centroids" in self.parts
 
     def of(self, X: Features) -> Features:
         """Return rows in this view."""
         own = take_columns(X, *self.columns) if self.columns else X
         if self.kind == "vectors":
             return full_rows(own)
-        if self.kind == "scaled":
-            full = full_rows(own)
-            with np.errstate(over="ignore"):  # what overflows is clipped
-                scaled: Float = np.clip((full - self.first) / self.second, -1.0, 2.0)
-            return scaled
+        if self.kind == "ranked":
+            return ranks(self.first, full_rows(own))
         if not len(self.first):
             return own
         rows = trust(as_csr(own))
@@ -153,7 +154,7 @@ class Look:
 
     def unit(self, seen: Features) -> Features:
         """Return rows of this view as linear models take them: all but measurements of length 1."""
-        if self.kind == "scaled":
+        if self.kind == "ranked":
             return seen
         return unit_rows(seen) if self.is_words else unit_vectors(full_rows(seen))
 
@@ -164,7 +165,6 @@ class Look:
             "metric": self.metric,
             "is_count": self.is_count,
             "first": self.first,
-            "second": self.second,
             "has_more_parts": self.has_more_parts,
             "parts": list(self.parts),
             "source": self.source,
@@ -179,9 +179,10 @@ class Look:
             metric = get_distance(read_plain(state, "metric", str)).name
         except ValueError as error:
             raise ModelFormatError(str(error)) from None
-        first, second = (read_array(state, key, np.float64, (None,)) for key in ("first", "second"))
-        if kind == "scaled" and (len(first) != len(second) or np.any(second <= 0)):
-            raise ModelFormatError("second: expected a width above 0 for each feature")
+        shape = (None, None) if kind == "ranked" else (None,)
+        first = read_array(state, "first", np.float64, shape)
+        if kind == "ranked" and (not first.size or np.any(np.diff(first, axis=1) < 0)):
+            raise ModelFormatError("first: expected rising values of each feature")
         columns = tuple(read_part(state, "columns", list)) if "columns" in state else ()
         if columns and not _is_span(columns):
             raise ModelFormatError(f"columns: expected two rising numbers, got {columns!r}")
@@ -190,7 +191,6 @@ class Look:
             metric,
             read_plain(state, "is_count", bool),
             first,
-            second,
             read_plain(state, "has_more_parts", bool),
             _read_parts(state),
             read_plain(state, "source", str) if "source" in state else "",
@@ -254,19 +254,18 @@ def _looks(X: Features, Y: Csr, metric: str) -> list[Look]:
         full = np.asarray(full_rows(X), dtype=np.float64)
         least, largest = full.min(axis=0), full.max(axis=0)
         if are_vectors(least, largest):
-            return [Look("vectors", metric, False, nothing, nothing, more)]
-        width = np.where(largest > least, largest - least, 1.0)
-        return [Look("scaled", "euclidean", False, least, width)]
+            return [Look("vectors", metric, False, nothing, more)]
+        return [Look("ranked", "euclidean", False, rank_points(full))]
     rows = as_csr(X)
     counts = is_count(rows)
     idf = nothing
     if counts:
         having = count_columns(rows.indices, rows.shape[1])
         idf = np.log((1 + rows.shape[0]) / (1 + having)) + 1.0
-    looks = [Look("given", metric, counts, idf, nothing, more)]
+    looks = [Look("given", metric, counts, idf, more)]
     if rows.nnz == 0 or rows.data.min() >= 0:  # a feature with negative values is no word
         weights = label_weights(rows, Y, PRIOR)
-        looks.append(Look("weighted", "cosine", counts, weights, nothing, more))
+        looks.append(Look("weighted", "cosine", counts, weights, more))
     return looks
 
 
@@ -276,6 +275,37 @@ def are_vectors(least: Float, largest: Float) -> bool:
         return False
     ranges = largest - least
     return bool(ranges.max() <= LARGEST_RANGE * np.median(ranges))
+
+
+def rank_points(rows: Float) -> Float:
+    """Return values of each feature, rising, at equal steps among those of the rows."""
+    n_rows, n_features = rows.shape
+    steps = np.linspace(0, n_rows - 1, min(n_rows, MOST_POINTS)).round().astype(np.int64)
+    points = np.empty((n_features, len(steps)))
+    for feature, values in enumerate(rows.T):
+        points[feature] = np.sort(values)[steps]
+    return points
+
+
+def ranks(points: Float, rows: Float) -> Float:
+    """Return the place of each value among the points of its feature: 0 the lowest, 1 the highest.
+
+    A value that equals several points has the middle of their places.
+    """
+    n_points, features = points.shape[1], np.arange(len(points))
+    below, up_to = (np.zeros(rows.shape, dtype=np.int64) for _ in range(2))
+    for halving in reversed(range(n_points.bit_length())):
+        for known, passes in ((below, np.less), (up_to, np.less_equal)):
+            probed = known + (1 << halving)
+            at = points[features, np.minimum(probed, n_points) - 1]
+            known += (1 << halving) * ((probed <= n_points) & passes(at, rows))
+    low = points[features, np.maximum(below - 1, 0)] / 2  # halves, whose differences are finite
+    width = points[features, np.minimum(up_to, n_points - 1)] / 2 - low
+    is_between = (below == up_to) & (below > 0) & (below < n_points)
+    part = (rows / 2 - low) / np.where(is_between & (width > 0), width, 1.0)
+    place = np.where(is_between, below - 1 + part, (below + up_to - 1) / 2)
+    ranked: Float = np.clip(place, 0, n_points - 1) / max(1, n_points - 1)
+    return ranked
 
 
 def is_dense(X: Features) -> bool:
@@ -420,7 +450,7 @@ class View:
         if "local ridge" not in self.look.parts:
             return np.empty((1, 0, near.n_queries, near.k))
         alphas = MORE_ALPHAS if self.look.has_more_parts else (ALPHA,)
-        if self.look.kind == "scaled":
+        if self.look.kind == "ranked":
             alphas = (DENSE_ALPHA,)
         return ridge_weights(near, self.rows.X, [near.k], alphas)
 

@@ -645,7 +645,7 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
             asked.append((f"ridge, {name}", number, 1.0, Landmarks.choose(seen, 0.0), seen))
         elif number == last_words:
             asked.append((f"ridge, {name}", number, 1.0, KeptFeatures.strongest(seen), seen))
-        has_kernel = view.look.kind == "scaled" or last_words < 0  # nothing gained beside words
+        has_kernel = view.look.kind == "ranked" or last_words < 0  # nothing gained beside words
         if has_kernel and n_rows <= MOST_KERNEL_ROWS:
             for share, alpha in KERNELS:
                 marks = Landmarks.choose(seen, share * typical_width(full_rows(seen)))
