@@ -471,7 +471,6 @@ class ImpactIndex {
   static constexpr double most_in_lists_only = 0.45;  // |q_C| of queries that lists may decide
   static constexpr std::size_t together = 8;          // groups that are passed over together
   static constexpr std::int64_t few_rows = 24;        // cost less one by one than their whole group
-  static constexpr std::int64_t block_bytes = 3 << 17;  // of bitmaps: they stay in a core's cache
 
   double last_cell() const { return has_bytes_ ? last_byte : 1.0; }
 
@@ -501,15 +500,9 @@ class ImpactIndex {
       block_rows_ = blocks_.rows_per_block;
       return postings_.choose_shapes(counts, blocks_, 1, 0, true);
     }
-    std::int64_t n_columns = 0;
-    for (const std::uint32_t count : counts)
-      n_columns += count > 0 && count * sparsest >= std::ssize(order_->ranked);
-    const std::int64_t bits = has_bytes_ ? 8 : 1;
-    const std::int64_t bytes_per_row = std::max<std::int64_t>(n_columns * bits / 8, 1);
-    blocks_ = Blocks(std::ssize(order_->ranked),
-                     std::min({block_rows, std::max(block_bytes / bytes_per_row, least_block),
-                               most_block_rows}));
+    blocks_ = Blocks(std::ssize(order_->ranked), std::min(block_rows, most_block_rows));
     block_rows_ = blocks_.rows_per_block;
+    const std::int64_t bits = has_bytes_ ? 8 : 1;
     const std::int64_t each = std::max<std::int64_t>(std::ssize(groups_) * bitmap_bytes * bits, 1);
     postings_.choose_shapes(counts, blocks_, sparsest, 8 * n_entries / each, true);
     factors_.resize(postings_.n_columns);
@@ -536,7 +529,7 @@ class ImpactIndex {
                      [&](std::int32_t a, std::int32_t b) { return in_columns[a] < in_columns[b]; });
   }
 
-  static constexpr std::int64_t least_block = 2048, most_block_rows = 16384;
+  static constexpr std::int64_t most_block_rows = 8192;
 
   // Where rows have little in frequent features, only very frequent ones have a column, and cells
   // are also kept row by row, because few rows of a query need them.
