@@ -83,8 +83,17 @@ def in_threads(do: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
             return [each.result() for each in going]
 
 
+@cache
+def _helpers(process: int) -> ThreadPoolExecutor:
+    """Return the threads of a process on which results are computed beside other work.
+
+    They are kept, because the caller would wait until a new one has started.
+    """
+    return ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="beside")
+
+
 class Beside(Generic[Result]):
-    """A result that is computed on a thread of its own while its owner goes on.
+    """A result that is computed on another thread while its owner goes on.
 
     It is computed again when asked for if that failed, and in a forked process, which does not have
     the thread. Pickles contain None instead.
@@ -93,9 +102,7 @@ class Beside(Generic[Result]):
     def __init__(self, work: Callable[[], Result]) -> None:
         self._work = work
         self._process = os.getpid()
-        worker = ThreadPoolExecutor(1, thread_name_prefix="beside")
-        self._found = worker.submit(work)
-        worker.shutdown(wait=False)
+        self._found = _helpers(self._process).submit(work)
 
     @property
     def is_ready(self) -> bool:
