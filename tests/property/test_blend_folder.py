@@ -307,6 +307,23 @@ def test_reading_after_forgetting_copies_no_rows(tmp_path, monkeypatch):
     assert all(are_own)
 
 
+def test_explaining_after_forgetting_copies_no_rows(tmp_path, monkeypatch):
+    X, Y, Q = random_data(1, 40)
+    names = [f"row {i}" for i in range(X.shape[0])]
+    index = SegmentedIndex.build([X], tmp_path / "rows")
+    algorithm = SegmentedAlgorithm(LEAST, index, str(tmp_path / "views"))
+    stored = Blend(algorithm=algorithm, recalibrate_at="never").fit(index.X, Y, row_names=names)
+    plain = Blend(recalibrate_at="never").fit(X, Y, row_names=names)
+    for model in (plain, stored):
+        model.partial_fit(Q[:2], sparse.csr_array(Y[:2]), row_names=["new", "newer"])
+        model.forget([1, 2, X.shape[0]])
+    expected = plain.explain(Q, what_if=True)
+    monkeypatch.delattr(TrainingRows, "reduced")
+    assert stored.search_.n_empty == 3
+    assert stored.explain(Q, what_if=True) == expected
+    assert vicinal.explain(stored, Q, what_if=True) == expected
+
+
 def maps():
     """Return where files are mapped: the first and the last address, and the file."""
     found = []

@@ -175,20 +175,24 @@ class GrowingArray:
                 self._values[count:stop] = fresh
                 self._used = stop
                 return self
-        doubled = min(stop, MOST_DOUBLED // max(1, self._values[:1].nbytes))
-        room = stop + max(LEAST_ROOM, doubled, int(GROWTH * stop))
         head = self._values[:count] if self._mapped is None else self._mapped
+        room = len(head) + self._room(stop - len(head))  # only what is behind a file is in memory
         values = room_behind_map(head, room) if count >= len(head) else None
         is_mapped = values is not None and _keeps(fresh, head.dtype)
         if values is None or not is_mapped:
             dtype = np.result_type(self._values, fresh)
-            values = np.empty((room, *self._values.shape[1:]), dtype=dtype)
+            values = np.empty((self._room(stop), *self._values.shape[1:]), dtype=dtype)
         copied = len(head) if is_mapped else 0
         values[copied:count] = self._values[copied:count]
         values[count:stop] = fresh
         larger = GrowingArray(values, head if is_mapped else None)
         larger._used = stop
         return larger
+
+    def _room(self, count: int) -> int:
+        """Return for how many entries to make room in memory if there are so many now."""
+        doubled = min(count, MOST_DOUBLED // max(1, self._values[:1].nbytes))
+        return count + max(LEAST_ROOM, doubled, int(GROWTH * count))
 
     def _takes(self, count: int, stop: int, fresh: NDArray[Any]) -> bool:
         """Tell whether `fresh` can be written in place from `count` on."""
@@ -513,6 +517,28 @@ def is_canonical_indicator(Y: object, n_labels: int) -> TypeGuard[Csr]:
         return False
     matrix = cast("Csr", Y)
     return matrix.dtype.kind in "biuf" and bool((matrix.data == 1).all())
+
+
+def frozen(matrix: Csr) -> Csr:
+    """Return a canonical matrix as a checked one, after making its arrays read-only."""
+    checked = trust(matrix)
+    known = known_parts(checked)
+    for part in (
+        checked.data,
+        checked.indices,
+        checked.indptr,
+        *((known.indptr,) if known else ()),
+    ):
+        part.flags.writeable = False
+    return checked
+
+
+def is_frozen(matrix: object) -> TypeGuard[Csr]:
+    """Tell whether nobody can change a checked matrix."""
+    if known_parts(matrix) is None:
+        return False
+    rows = cast("Csr", matrix)
+    return not any(part.flags.writeable for part in (rows.data, rows.indices, rows.indptr))
 
 
 def frozen_copy(matrix: Csr, dtype: DTypeLike | None = None) -> Csr:

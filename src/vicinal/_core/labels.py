@@ -15,6 +15,7 @@ from vicinal._core.csr import (
     bare_csr,
     dense_csr,
     is_canonical_indicator,
+    is_frozen,
     quick_indicator,
     trust,
 )
@@ -26,6 +27,8 @@ def check_indicator(Y: object, name: str = "Y") -> Csr:
     """Return the label indicator `Y` as canonical CSR: int32 ones, sorted rows, no stored zeros."""
     if isinstance(Y, np.matrix):
         raise InvalidArgumentError(name, "an ndarray or a sparse array", "numpy.matrix")
+    if is_frozen(Y) and Y.dtype == np.int32 and is_canonical_indicator(Y, Y.shape[1]):
+        return Y
     ones = _sparse_ones(Y, name) if sparse.issparse(Y) else _dense_ones(Y, name)
     data = np.ones(ones.nnz, dtype=np.int32)
     n_rows, n_labels = ones.shape

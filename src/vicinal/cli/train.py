@@ -313,7 +313,7 @@ def _written(
     chunks: "Iterable[RowChunk]", folder: Path, **options: Any
 ) -> "tuple[SegmentedIndex, Csr]":
     """Write rows to a folder; return their index, and their labels in memory."""
-    from vicinal._core.csr import stacked
+    from vicinal._core.csr import frozen, stacked, trust
     from vicinal.index import SegmentedIndex
 
     labels: list[Csr] = []
@@ -321,8 +321,9 @@ def _written(
     def rows() -> "Iterator[Csr]":
         with part("Writing rows") as advance:
             for chunk in chunks:
-                labels.append(chunk.Y)
+                labels.append(trust(chunk.Y))
                 yield chunk.X
                 advance(int(chunk.X.shape[0]))
 
-    return SegmentedIndex.build(rows(), folder, **options), stacked(labels)
+    index = SegmentedIndex.build(rows(), folder, **options)
+    return index, frozen(stacked(labels))  # so that the model does not copy them

@@ -90,12 +90,12 @@ class ExplainedRow:
                 Part("feature", explainer.features[column], term, column)
                 for column, term in zip(columns.tolist(), terms.tolist(), strict=True)
             ]
-            row_id = int(rows.row_ids[place])
+            row_id = int(rows.place_ids[place])
             text = explainer.row_texts.get(row_id)
             found.append(
                 Neighbor(
                     row_id,
-                    row_name(model.row_names_, rows.row_ids, place),
+                    row_name(model._fitted(), place),
                     float(self.near.values[0, i]),
                     tuple(
                         model.label_names_[label]
@@ -157,8 +157,8 @@ class ExplainedRow:
                     carries = label in near.labels
                     parts.append(Part("neighbor", near.name, share, near.id, near.value, carries))
                 else:
-                    name = row_name(model.row_names_, rows.row_ids, id_)
-                    parts.append(Part(terms.kind, name, share, int(rows.row_ids[id_])))
+                    name = row_name(model._fitted(), id_)
+                    parts.append(Part(terms.kind, name, share, int(rows.place_ids[id_])))
         return parts
 
     def _removals(
@@ -351,12 +351,16 @@ class Explainable:
         >>> [(part.name, part.share) for part in why["odd"].parts]
         [('0', 0.0), ('1', 0.5)]
         """
-        model = cast("NeighborEstimator", self).as_fitted()
+        model = self._to_explain()
         rows = model._read_new_X(X)
         names = self._feature_names()
         if feature_names is not None:
             names = check_row_names(feature_names, rows.shape[1], "feature_names")
         return explain_rows(model, rows, labels, top, what_if, row_names, FeatureNames(names))
+
+    def _to_explain(self) -> "NeighborEstimator":
+        """Return the model as it is now, which later changes do not affect."""
+        return cast("NeighborEstimator", self).as_fitted()
 
     def _explained(self, X: Features) -> tuple[NeighborGraph, Scores, Csr]:
         """Return the neighbours, the scores and the predicted labels of rows to be explained."""

@@ -128,9 +128,10 @@ def extended_row_names(
     return growing.extended(fresh)
 
 
-def row_name(names: tuple[str, ...] | None, row_ids: Int, place: int) -> str:
+def row_name(version: "FittedState", place: int) -> str:
     """Return the name of the training row at a place, or its id if rows have no names."""
-    return str(row_ids[place]) if names is None else names[place]
+    names = version.row_names
+    return str(version.rows.place_ids[place]) if names is None else names[place]
 
 
 def packed_names(names: RowNames | None) -> State:

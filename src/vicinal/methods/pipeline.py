@@ -110,7 +110,7 @@ def explain(
     elif steps and isinstance(steps[0], BesideVectors):
         source = _texts_beside_vectors(pipeline, steps[0], cast("Mapping[str, Any]", X))
     return explain_rows(
-        estimator.as_fitted(),
+        estimator._to_explain(),
         _prepared(pipeline, X),
         labels,
         top,

@@ -135,9 +135,10 @@ class RemovalSearch:
 
     def neighbors(self, supporting: Sequence[int]) -> list[Removal]:
         """Return the supporting neighbours without which the label is not predicted."""
-        ids = self.model.search_.row_ids
+        version = self.model._fitted()
+        ids = version.rows.place_ids
         place = {id_: int(np.searchsorted(ids, id_)) for id_ in supporting}
-        names = {id_: row_name(self.model.row_names_, ids, place[id_]) for id_ in supporting}
+        names = {id_: row_name(version, place[id_]) for id_ in supporting}
 
         def predict_without(groups: Sequence[Collection[int]]) -> tuple[Float, Bool]:
             places = [[place[id_] for id_ in group] for group in groups]

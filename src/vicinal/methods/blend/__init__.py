@@ -545,9 +545,13 @@ class Blend(IncrementalEstimator):
         check_option("view", known.names[0] if name is None else name, known.names)
         return next(view for view in views if name in (None, view.look.source))
 
+    def _to_explain(self) -> Self:
+        """Return the model as it is now; rows of a folder are not copied, even if some are gone."""
+        return self.snapshot() if self._keeps_places() else self.as_fitted()
+
     def _explained(self, X: Features) -> tuple[NeighborGraph, Scores, Csr]:
         """Return the neighbours in the first view, the scores and the predicted labels of rows."""
-        version = self._fitted().as_fitted
+        version = self._fitted()
         scoring, rows = _blend(version.scoring), version.rows
         view = scoring.views[0]
         with using_threads(rows.n_jobs):
