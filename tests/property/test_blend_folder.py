@@ -5,6 +5,7 @@ import mmap
 import os
 import shutil
 import signal
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -342,6 +343,30 @@ def test_views_are_mapped_not_copied(tmp_path, monkeypatch):
                 part = part.base
             assert isinstance(part, np.memmap)
         assert view.rows.index.nbytes < 64 * X.shape[0]
+
+
+def read_singly():
+    """Return the names of mapped files of which the system reads only pages that are asked for."""
+    found, name = set(), ""
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        parts = line.split(maxsplit=5)
+        if "-" in parts[0]:
+            name = Path(parts[-1]).name
+        elif parts[0] == "VmFlags:" and "rr" in line.split():
+            found.add(name)
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/smaps")
+@pytest.mark.parametrize("memory", [0, 2**60])
+def test_pages_of_views_beyond_memory_are_read_one_by_one(memory, tmp_path, monkeypatch):
+    monkeypatch.setattr(view_folder, "machine_memory", lambda: memory)
+    X, Y, Q = random_data(1, 40)
+    before = read_singly()
+    stored = on_disk(X, Y, tmp_path)
+    expected = {*view_folder.ARRAYS, "indices", "values"}
+    assert read_singly() - before == (set() if memory else expected)
+    same(Blend().fit(X, Y), stored, Q)
 
 
 def test_the_centroids_are_written_some_features_at_a_time(tmp_path):

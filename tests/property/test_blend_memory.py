@@ -68,7 +68,7 @@ def fit(folder, more=None, max_memory=None, small=False):
 
 def stated(n_rows, n_features, n_labels, labels_per_row, max_memory, blocks):
     """Return the bytes that docs/how-to/scale.md states; `blocks` is its last term."""
-    rows = (130 + 8 * labels_per_row) * n_rows
+    rows = (50 + 12 * labels_per_row) * n_rows
     return int(max_memory + rows + 40 * n_features + 650 * n_labels + blocks)
 
 

@@ -15,6 +15,7 @@ import errno
 import hashlib
 import json
 import math
+import mmap
 import os
 import re
 import secrets
@@ -28,7 +29,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from vicinal.errors import DataFormatError, InvalidArgumentError
 
@@ -298,6 +299,27 @@ def _dtype(described: object) -> "np.dtype[np.generic]":
         raise ValueError(f"dtype {described!r:.60}")
     name: DTypeLike = described
     return np.dtype(name)
+
+
+def machine_memory() -> float:
+    """Return the bytes of memory of this machine; infinity if the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+def read_singly(array: NDArray[Any]) -> None:
+    """Let the system read only those pages of a mapped file that are asked for, if it can.
+
+    By default it reads pages around each of them too, up to megabytes. If they do not all stay in
+    its cache, these take the place of others that are needed.
+    """
+    owner: object = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_RANDOM"):
+        owner.madvise(mmap.MADV_RANDOM)
 
 
 def release_free_memory() -> None:

@@ -29,7 +29,9 @@ from vicinal._core.arrays import ENTRIES_AT_ONCE, Csr, Float, Int, count_columns
 from vicinal._core.csr import bare_csr, take_rows, trust
 from vicinal._core.files import (
     locked,
+    machine_memory,
     naming,
+    read_singly,
     release_free_memory,
     replacing,
     sync_file,
@@ -84,13 +86,35 @@ def stored_view(
             sizes = write_centroids(folder, index.X, Y, memory, algorithm.tasks)
         with replacing(folder / "view.json") as beside:
             beside.write_text(json.dumps({"format": FORMAT, "sizes": sizes}) + "\n")
-    return index, open_centroids(folder, int(Y.shape[1]))
+    return _searchable(folder, index, int(Y.shape[1]))
 
 
 def opened_view(folder: Path, memory: int, n_labels: int) -> tuple[SegmentedIndex, LabelCentroids]:
     """Return the rows and the centroids of a view that is written, for one thread."""
     index = SegmentedIndex.open(folder / "rows", max_memory=memory, n_jobs=1, verify=False)
-    return index, open_centroids(folder, n_labels)
+    return _searchable(folder, index, n_labels)
+
+
+LARGE_VIEW = 0.25
+"""Share of the memory of the machine above which pages of a view are read one by one. Reading
+megabytes around each is the quicker way to get all of a smaller view into the cache."""
+
+
+def _searchable(
+    folder: Path, index: SegmentedIndex, n_labels: int
+) -> tuple[SegmentedIndex, LabelCentroids]:
+    """Return the rows and the centroids of a view; of a large one, only what is asked for is read.
+
+    The lists of features that a search reads are read by and by in full.
+    """
+    arrays = centroid_arrays(folder)
+    centroids = open_centroids(folder, n_labels, arrays)  # which reads all of them once
+    rows = index.X
+    mapped = rows.indices, rows.data, *arrays
+    if sum(each.nbytes for each in mapped) > LARGE_VIEW * machine_memory():
+        for each in mapped:
+            read_singly(each)
+    return index, centroids
 
 
 def fingerprint(look: "Look", X: Csr, Y: Csr) -> str:
@@ -206,8 +230,8 @@ def _write_doubles(file: Path, values: NDArray[Any]) -> None:
             stream.write(values[start : start + ENTRIES_AT_ONCE].astype(np.float64).data)
 
 
-def open_centroids(folder: Path, n_labels: int) -> LabelCentroids:
-    """Map the lists of the centroids; their structure is checked."""
+def centroid_arrays(folder: Path) -> list[NDArray[Any]]:
+    """Map the lists of the centroids."""
     try:
         known: Any = json.loads((folder / "view.json").read_text())
         sizes = {name: int(known["sizes"][name]) for name in ARRAYS}
@@ -223,6 +247,11 @@ def open_centroids(folder: Path, n_labels: int) -> LabelCentroids:
             raise ModelFormatError(f"{file}: expected {size} bytes")
         whole = np.memmap(str(file), kind, "r") if size else np.zeros(0, dtype=kind)
         arrays.append(np.asarray(whole))
+    return arrays
+
+
+def open_centroids(folder: Path, n_labels: int, arrays: list[NDArray[Any]]) -> LabelCentroids:
+    """Return the centroids whose lists are mapped; their structure is checked."""
     try:
         return LabelCentroids.stored(n_labels, *arrays)
     except ValueError as error:
