@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
@@ -36,6 +37,16 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Return a hint that names up to two similar names; empty if there are none."""
     close = get_close_matches(str(name), list(known), n=2)
     return f"did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def similar_file(file: object) -> str:
+    """Return a hint, in brackets, that names the files of a folder with a similar name."""
+    path = Path(str(file))
+    try:
+        hint = did_you_mean(path.name, [each.name for each in path.parent.iterdir()])
+    except OSError:
+        return ""
+    return f" ({hint})" if hint else ""
 
 
 class DataFormatError(ValueError):

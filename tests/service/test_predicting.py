@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from sklearn.pipeline import Pipeline
 
-from vicinal import BRkNN, MLkNN, load
+from vicinal import Blend, BRkNN, MLkNN, load, make_pipeline
 from vicinal.methods import prepared
-from vicinal.preprocess import MinMax
+from vicinal.preprocess import MinMax, TextVectorizer
 from vicinal.service import Limits
 from vicinal.service import request_rows as rows_module
 from vicinal.service.engine import Batcher
@@ -159,6 +159,21 @@ def test_the_parts_of_an_explanation_sum_to_the_score(client) -> None:
     assert found["base"] + parts == pytest.approx(found["value"], abs=1e-12)
     assert found["score"] == dict_of(client.predict("a cat and a kitten play"))["cats"]
     assert "without" not in found
+
+
+def test_an_explanation_tells_where_the_words_are(start, tmp_path) -> None:
+    words = TextVectorizer(language="en", weighting="counts")
+    texts = ["the cat arrives", "a dog barks"] * 8
+    model = make_pipeline(words, Blend("mix")).fit(texts, [["cats"], ["dogs"]] * 8)
+    model.save(tmp_path / "pets")
+    client = start(models=[tmp_path / "pets"])
+    text = "\U0001f408 Cats arrived, unheard"
+    rows = [{"text": text}, {"features": {"cat": 1}}]
+    reply = client.post("/v1/models/pets/explain", json={"rows": rows, "top": 1}).json()
+    words_of = reply["results"][0]["words"]
+    found = [(text[each["start"] : each["stop"]], each["features"]) for each in words_of]
+    assert found == [("Cats", ["cat"]), ("arrived", ["arrive"])]
+    assert reply["results"][1]["words"] == []
 
 
 def dict_of(reply: dict[str, Any]) -> dict[str, float]:

@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from vicinal import Blend, MLkNN, load
+from vicinal import Blend, MLkNN, datasets, explain, load, make_pipeline
 from vicinal._core.files import replacing
 from vicinal.cli.program import _no_file
 from vicinal.cli.settings import make_estimator
 from vicinal.comparison import friedman_nemenyi
-from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError, similar_file
 from vicinal.methods import NeighborEstimator
 from vicinal.methods.explaining import label_ids
 from vicinal.methods.registry import find_method
@@ -77,7 +77,18 @@ def test_one_unknown_row_is_one_number():
         (lambda: metric_info("f1"), "'micro-f1' or 'macro-f1'?"),
         (lambda: label_ids(["deliverry"], ["delivery", "refund"]), "did you mean 'delivery'?"),
         (lambda: make_estimator("mlknn", {"k": 3}), "did you mean 'n_neighbors'"),
-        (lambda: friedman_nemenyi({"a": {"x": 1}, "b": {"y": 1}}), "others for 'b'"),
+        (lambda: friedman_nemenyi({"a": {"x": 1}, "b": {"y": 1}}), "others for 'b': 'x', 'y'"),
+        (lambda: MLkNN(1).fit(X, pd.Series(["a", "b", None, "c"])), "a class per row: [[y] for"),
+        (lambda: MLkNN(1).fit(X, [["a"], ["b"], None, ["a"]]), "got no value in row 2 ([y if"),
+        (lambda: MLkNN(1).fit(X, [["a"], ["b"], np.nan, ["a"]]), "got no value in row 2 ([y if"),
+        (lambda: MLkNN(1).fit(X, [["a"], ["b"], pd.NA, ["a"]]), "got no value in row 2 ([y if"),
+        (lambda: MLkNN(1).fit(X, [["a"], ["b"], "ab", ["a"]]), "got str in row 2"),
+        (lambda: MLkNN(1).fit(X, [["a"], ["b"], [""], ["a"]]), "a row without labels is []"),
+        (lambda: MLkNN(1).fit(X, Y).predict(X[0]), "X.reshape(1, -1) is one row"),
+        (lambda: Blend(parts=["vote"]).fit(X, Y), "did you mean 'votes'?"),
+        (lambda: Blend(parts=3).fit(X, Y), "'auto' or some of 'votes'"),
+        (lambda: evaluate(Y, Y, metrics=["ndcg@5"]), "got None (model.scores(X))"),
+        (lambda: explain(MLkNN(1).fit(X, Y), X, row_texts=["a"] * 4), "reads no texts, got texts"),
     ],
 )
 def test_a_message_names_the_remedy(call, remedy):
@@ -107,3 +118,25 @@ def test_a_text_instead_of_a_file_is_recognised():
         "(texts come from a file, or with - from standard input)"
     )
     assert _no_file("new.csv") == "no such file: new.csv"
+
+
+def test_a_file_with_a_similar_name_is_offered(tmp_path):
+    (tmp_path / "tickets.csv").write_text("")
+    expected = f"no such file: {tmp_path}/ticket.csv (did you mean 'tickets.csv'?)"
+    assert _no_file(tmp_path / "ticket.csv") == expected
+    with pytest.raises(FileNotFoundError, match=r"data set of that name \(did you mean 'tickets"):
+        datasets.load(str(tmp_path / "ticket.csv"))
+    assert similar_file(tmp_path / "missing" / "ticket.csv") == ""
+
+
+def test_a_lesson_without_known_words_is_reported(caplog):
+    words = TextVectorizer(weighting="counts")
+    model = make_pipeline(words, Blend()).fit(["red car", "blue sea"] * 8, [["a"], ["b"]] * 8)
+    with caplog.at_level("WARNING", "vicinal"):
+        model.partial_fit(["red sea"], [["a"]])
+        assert caplog.messages == []
+        model.partial_fit(["green hill", "blue car"], [["c"], ["a"]])
+    assert caplog.messages == [
+        "1 of 2 rows have no word or feature that the model knows, so their labels will not be "
+        "predicted for them; fit again to learn new words"
+    ]

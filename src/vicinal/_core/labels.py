@@ -213,12 +213,24 @@ def label_rows(Y: Sequence[Any], name: str) -> Sequence[Collection[str]]:
     for row, collection in enumerate(Y):
         if not isinstance(collection, COLLECTIONS):
             expected = "a list of label names in every row (an empty one for a row without labels)"
-            raise InvalidArgumentError(name, expected, f"{collection!r:.60} in row {row}")
+            got = "no value" if _is_missing(collection) else f"{type(collection).__name__}"
+            hint = "[y if isinstance(y, list) else [] for y in Y]" if got == "no value" else ""
+            raise InvalidArgumentError(name, expected, f"{got} in row {row}", hint)
+        if "" in collection:
+            hint = "a row without labels is []: [[y for y in row if y] for row in Y]"
+            raise InvalidArgumentError(name, "label names", f"an empty one in row {row}", hint)
         strange = [label for label in collection if not isinstance(label, str)]
         if strange:
             expected = "label names (strings) in every row"
             raise InvalidArgumentError(name, expected, f"{strange[0]!r} in row {row}")
     return Y
+
+
+def _is_missing(cell: object) -> bool:
+    """Tell whether a cell is None, NaN or what a data frame has in place of a value."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(cell, float) and bool(np.isnan(cell))
 
 
 def _has_collections(rows: object) -> bool:

@@ -75,6 +75,9 @@ def read_features(estimator: Any, X: object, *, reset: bool, at_least: int = 1) 
     from sklearn.utils.validation import validate_data
 
     check_readable(X)
+    if getattr(X, "ndim", 2) == 1 and not hasattr(X, "columns"):
+        hint = "Reshape your data: X.reshape(1, -1) is one row"
+        raise InvalidArgumentError("X", "two dimensions, one row per item", "one", hint)
     checked = validate_data(
         estimator,
         X,

@@ -36,7 +36,7 @@ DataArgument = Annotated[
     str, typer.Argument(help="A name from `vicinal data list`, or a file.", metavar="DATA")
 ]
 ModelArgument = Annotated[
-    Path, typer.Argument(help="File of a saved model.", metavar="MODEL", exists=True)
+    Path, typer.Argument(help="File of a saved model.", metavar="MODEL")
 ]
 FileArgument = Annotated[str, typer.Argument(help="A data file, or a data set by name.")]
 PreprocessOption = Annotated[

@@ -26,7 +26,7 @@ from vicinal.cli.predict import predict
 from vicinal.cli.serve import serve
 from vicinal.cli.train import train
 from vicinal.cli.tune import tune_settings
-from vicinal.errors import MissingDistributionError, MissingExtraError, logger
+from vicinal.errors import MissingDistributionError, MissingExtraError, logger, similar_file
 
 if TYPE_CHECKING:
     from vicinal.report.reported import ReportedCell
@@ -155,8 +155,15 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 def _no_file(name: object) -> str:
     """Return the message about a file that does not exist; a text is no file."""
-    remedy = " (texts come from a file, or with - from standard input)" if " " in str(name) else ""
-    return f"no such file: {name}{remedy}"
+    is_text = " " in str(name)
+    remedy = " (texts come from a file, or with - from standard input)" if is_text else ""
+    return f"no such file: {name}{similar_file(name) or remedy}"
+
+
+def _usage(error: Any) -> str:
+    """Return the message about an argument; one that is missing is described."""
+    missing = error.param.help if type(error).__name__ == "MissingParameter" else ""
+    return f"{error.format_message()}{f' ({missing})' if missing else ''}"
 
 
 def run() -> None:
@@ -168,7 +175,7 @@ def run() -> None:
         with printed_notes():
             code = app(standalone_mode=False)
     except UsageError as error:
-        _fail(cast("Any", error).format_message())
+        _fail(_usage(error))
     except FileNotFoundError as error:
         _fail(str(error) if error.filename is None else _no_file(error.filename))
     except (

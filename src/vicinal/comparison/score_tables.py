@@ -90,8 +90,10 @@ def _columns(table: Mapping[Any, Any], name: str) -> list[list[Any]]:
         for method, each in table.items():
             if not isinstance(each, Mapping) or set(each) != samples:
                 expected = "the same samples for every method"
+                other = samples.symmetric_difference(each if isinstance(each, Mapping) else ())
+                got = f"others for {method!r}: {', '.join(sorted(map(repr, other))[:3])}"
                 hint = "leave out samples that a method lacks"
-                raise InvalidArgumentError(name, expected, f"others for {method!r}", hint)
+                raise InvalidArgumentError(name, expected, got, hint)
         return [[each[sample] for sample in scores[0]] for each in scores]
     return [list(each) for each in scores]
 

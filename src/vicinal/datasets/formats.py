@@ -21,7 +21,7 @@ from vicinal.datasets.tables.spreadsheet import SPREADSHEETS
 from vicinal.datasets.tables.table_file import read_table, write_table
 from vicinal.datasets.tables.table_rows import refuse_archive
 from vicinal.datasets.xc import read_xc, write_xc
-from vicinal.errors import DataNotFoundError, InvalidArgumentError
+from vicinal.errors import DataNotFoundError, InvalidArgumentError, similar_file
 
 READERS: dict[str, Callable[..., Dataset]] = {
     "mulan": read_mulan,
@@ -211,7 +211,7 @@ def load(name_or_path: str | PathLike[str], *, verify: bool = False, **options: 
         return read_file(name, **options)
     if isinstance(name_or_path, str) and Path(name).name == name and not Path(name).suffix:
         entry(name)
-    raise DataNotFoundError(f"{name}: no such file, and no data set of that name")
+    raise DataNotFoundError(f"{name}: no such file, and no data set of that name{similar_file(name)}")
 
 
 def available() -> list[Listing]:

@@ -133,17 +133,17 @@ def refuse_classes(Y: object) -> None:
     rows = listed(Y)
     if getattr(rows, "ndim", 0) != 1 and not _is_flat(rows):
         return
-    kind = type_of_target(cast("Any", Y))
+    expected = "a list of label names per row, or columns of 0 and 1"
+    hint = "a class per row: [[y] for y in Y]; several labels in a cell: [y.split(';') for y in Y]"
     values = np.asarray(Y)
+    if values.dtype.kind not in "biuf" and any(isinstance(each, str) for each in values.ravel()):
+        raise InvalidArgumentError("Y", expected, "one string per row", hint)
+    kind = type_of_target(cast("Any", Y))
     if kind == "binary" and values.dtype.kind in "biuf" and np.isin(values, (0, 1)).all():
         return
-    raise InvalidArgumentError(
-        "Y",
-        "one column of 0 and 1 per label, a list of label names per row, or 0 and 1 for one label",
-        f"a one-dimensional {kind} target of {values.ravel()[:1].tolist()[0]!r}. Only binary "
-        "classification is supported, label by label: turn one class per row into lists, "
-        "[[y] for y in Y], and split cells of several labels, [y.split(';') for y in Y]",
-    )
+    binary = "Only binary classification is supported, label by label"
+    got = f"a one-dimensional {kind} target. {binary}"
+    raise InvalidArgumentError("Y", expected, got, hint)
 
 
 def _is_flat(Y: object) -> bool:

@@ -171,7 +171,7 @@ def _texts_by_id(texts: object, n_ids: int, source: TextRows | None) -> Mapping[
     if texts is None:
         return None
     if source is None:
-        raise InvalidArgumentError("row_texts", "a model that reads texts", "one of numbers")
+        raise InvalidArgumentError("row_texts", "None: the model reads no texts", "texts")
     if isinstance(texts, Mapping):
         for row, text in texts.items():
             if not isinstance(text, str):

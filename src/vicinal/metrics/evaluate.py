@@ -366,7 +366,8 @@ def chosen_metrics(
     for info in chosen:
         lacking = evidence.lacks(info)
         if lacking is not None:
-            raise InvalidArgumentError(lacking, f"a value, which {info.name} needs", None)
+            hint = "model.scores(X)" if lacking == "scores" else ""
+            raise InvalidArgumentError(lacking, f"a value, which {info.name} needs", None, hint)
     return chosen
 
 

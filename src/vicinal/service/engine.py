@@ -490,7 +490,11 @@ class Engine:
                     if unknown := next((label for label in labels if label not in known), None):
                         raise bad_value("labels", "labels of the model", unknown)
                 why = served_model.explanations(estimator, X, labels, top, reader.names, without)
-                return self._listed(why, number, stop)
+                marked = (
+                    {**each, "words": reader.words(row)}
+                    for each, row in zip(why, rows, strict=True)
+                )
+                return self._listed(marked, number, stop)
 
         return await self._slowly(work)
 

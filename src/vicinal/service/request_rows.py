@@ -78,6 +78,16 @@ class RowReader:
         self.names = self._names(model, first)
         self._column = {name: column for column, name in enumerate(self.names)}
 
+    def words(self, row: Row) -> list[dict[str, Any]]:
+        """Return where the text of a row has words that are features, and which ones."""
+        text = row.get("text")
+        if self._vectorizer is None or text is None:
+            return []
+        return [
+            {"start": start, "stop": stop, "features": [self.names[each] for each in columns]}
+            for start, stop, columns in self._vectorizer.word_places(text)
+        ]
+
     def _names(self, model: Model, first: Any) -> list[str]:
         """Return the words, the columns of the file the model learned from, or numbers."""
         if self._vectorizer is not None:

@@ -265,6 +265,26 @@ def test_a_model_reads_the_next_file_as_its_own(run, tmp_path):
     assert json.loads(out)["labels"] == ["a", "b"]
 
 
+def test_a_note_in_brackets_and_columns_that_new_rows_lack(run, tmp_path):
+    first, model = tmp_path / "first.csv", tmp_path / "model"
+    rows = [f"Licht geht nicht;Licht, Kabel;{n}" for n in range(4)]
+    rows += [f"Reifen ist platt;Reifen;{n}" for n in range(4)]
+    header = "Was ist kaputt?;Stichwörter (intern);Preis in €"
+    first.write_text("\n".join([header, *rows]), encoding="utf-8-sig")
+    code, _, err = run("train", first, "-o", model)
+    assert code == 0, err
+    assert "labels from column 'Stichwörter (intern)', split at ',': 3 labels" in err
+    new = tmp_path / "new.csv"
+    new.write_text("Was ist kaputt?\nReifen ist platt\n", encoding="utf-8")
+    code, _, err = run("predict", model, new)
+    assert code == 2
+    assert "a column 'Preis in €' (see --feature-columns: the model learned from it; train" in err
+    assert run("train", first, "-o", model, "--text", "Was ist kaputt?")[0] == 0
+    code, out, err = run("predict", model, new)
+    assert code == 0, err
+    assert out.split()[1] == "Reifen"
+
+
 def test_columns_of_numbers_are_found_by_name(run, tmp_path):
     model = tmp_path / "model"
     near = ("--method", "brknn", "--set", "n_neighbors=1")

@@ -94,13 +94,14 @@ def test_refuse_classes():
     with pytest.raises(
         InvalidArgumentError,
         match=re.escape(
-            "Y: expected one column of 0 and 1 per label, a list of label names per row, or 0 "
-            "and 1 for one label, got a one-dimensional binary target of 'a'. Only binary "
-            "classification is supported, label by label: turn one class per row into lists, "
-            "[[y] for y in Y]"
+            "Y: expected a list of label names per row, or columns of 0 and 1, got one string "
+            "per row (a class per row: [[y] for y in Y]; several labels in a cell: "
+            "[y.split(';') for y in Y])"
         ),
     ):
-        refuse_classes(["a", "b", "a"])
+        refuse_classes(["a", "b", float("nan")])
+    with pytest.raises(InvalidArgumentError, match="multiclass target. Only binary"):
+        refuse_classes([2, 0, 1])
 
 
 def test_with_neighbors():

@@ -204,8 +204,10 @@ def known_reading(
 ) -> Reading:
     """Return a model's reading for a further file, checked against its columns."""
     reading = known.for_options(options)
-    option = "--text" if reading.reads_text_only else "--feature-columns"
-    records.require(reading.features, f"{option}: the model learned from it")
+    option = "--text: the model learned from it"
+    if not reading.reads_text_only:
+        option = "--feature-columns: the model learned from it; train --text uses texts alone"
+    records.require(reading.features, option)
     if labelled and reading.labels is not None:
         records.join(reading.labels)
     if labelled and not reading.label_columns and reading.labels not in records.columns:

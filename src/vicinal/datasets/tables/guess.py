@@ -113,8 +113,8 @@ def is_counting(cells: Sequence[object]) -> bool:
 
 LABEL_NAMES = (
     "labels", "label", "tags", "tag", "categories", "category", "classes", "topics", "topic",
-    "subjects", "keywords", "genres", "genre", "schlagworte", "schlagwörter", "kategorien",
-    "kategorie", "themen", "avainsanat", "asiasanat", "luokat", "étiquettes", "mots-clés",
+    "subjects", "keywords", "genres", "genre", "schlagworte", "schlagwörter", "stichworte",
+    "stichwörter", "kategorien", "kategorie", "themen", "avainsanat", "asiasanat", "luokat", "étiquettes", "mots-clés",
     "catégories", "etiquetas", "categorías",
 )  # fmt: skip
 """Names of label columns; the first that exists is used."""
@@ -155,8 +155,9 @@ def find_reading(records: Records, options: TableOptions, *, labelled: bool = Tr
 
 
 def _named(records: Records, names: Sequence[str]) -> str | None:
-    """Return the column that matches the first possible of `names`, ignoring case."""
-    present = {name.lower(): name for name in reversed(records.names)}
+    """Return the column of the first possible of `names`, ignoring case and a part in brackets."""
+    exact = {name.lower(): name for name in reversed(records.names)}
+    present = {name.partition("(")[0].strip(): column for name, column in exact.items()} | exact
     return next((present[name] for name in names if name in present), None)
 
 

@@ -332,7 +332,9 @@ class Blend(IncrementalEstimator):
                 fresh = np.arange(known.n_places, rows.n_places)
                 X, Y = take_rows(rows.X, fresh), take_rows(revision.Y, fresh)
                 after = before.learned(X, Y, revision.Y)
-                teach(after.taught, X, rows.place_ids[fresh])
+                empty = teach(after.taught, X, rows.place_ids[fresh])
+                if empty:
+                    logger.warning(_NO_FEATURES, empty, len(fresh))
                 return after
             gone = rows.gone.copy()
             gone[: len(known.gone)] &= ~known.gone
@@ -728,11 +730,21 @@ def _without(scoring: BlendScoring, places: Int) -> BlendScoring:
     return fewer.as_fitted(take_rows(scoring.Y, kept), None)
 
 
-def teach(taught: dict[bytes, tuple[int, ...]], X: Features, ids: np.ndarray) -> None:
-    """Remember taught rows by their features; rows without features are not told apart."""
+def teach(taught: dict[bytes, tuple[int, ...]], X: Features, ids: np.ndarray) -> int:
+    """Remember taught rows by their features; return how many have none, by which to tell them."""
+    empty = 0
     for features, row in zip(_digests(X), ids.tolist(), strict=True):
-        if features is not None:
+        if features is None:
+            empty += 1
+        else:
             taught[features] = (*taught.get(features, ()), row)
+    return empty
+
+
+_NO_FEATURES = (
+    "%d of %d rows have no word or feature that the model knows, so their labels will not be "
+    "predicted for them; fit again to learn new words"
+)
 
 
 def _digests(X: Features) -> Iterator[bytes | None]:

@@ -39,7 +39,7 @@ from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr, csr_parts
 from vicinal._native import BlendView, LabelCentroids
 from vicinal.distances import get_distance
-from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError, did_you_mean
 from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.index import SegmentedAlgorithm, SegmentedIndex, TrainingRows
@@ -221,7 +221,9 @@ def check_parts(parts: object) -> tuple[str, ...]:
     if isinstance(parts, list | tuple) and parts and all(part in PARTS for part in parts):
         return tuple(part for part in PARTS if part in parts)
     expected = f"'auto' or some of {', '.join(map(repr, PARTS))}"
-    raise InvalidArgumentError("parts", expected, parts)
+    given = parts if isinstance(parts, list | tuple) else [parts]
+    wrong = next((part for part in given if part not in PARTS), "")
+    raise InvalidArgumentError("parts", expected, parts, did_you_mean(wrong, PARTS))
 
 
 def choose_looks(

@@ -3,6 +3,7 @@
 import { ask, make } from "/static/api.js";
 
 const WORDS = 12; // most words shown
+const LEAST = 0.0005; // smaller losses would read 0.000
 
 export class Why {
   constructor(panel, marked) {
@@ -18,6 +19,7 @@ export class Why {
     this.near = [];
     this.text = "";
     this.row = null;
+    this.places = [];
     this.label = null;
     this.shown += 1;
     this.panel.replaceChildren(this.hint);
@@ -48,9 +50,9 @@ export class Why {
     );
     const found = await this.explain(label);
     if (mine !== this.shown) return;
-    const lost = found?.without ?? [];
-    if (lost.length) words.replaceChildren(lossList(lost.slice(0, WORDS)));
-    this.highlight(new Set(lost.slice(0, WORDS).map(({ feature }) => feature)));
+    const lost = (found?.without ?? []).filter(({ loss }) => loss >= LEAST).slice(0, WORDS);
+    if (lost.length) words.replaceChildren(lossList(lost));
+    this.highlight(new Set(lost.map(({ feature }) => feature)));
     if (found) this.panel.append(partsTable(found));
   }
 
@@ -60,6 +62,7 @@ export class Why {
     try {
       const body = { rows: [this.row], labels: [label], top: 1, without: true };
       const reply = await ask(`/v1/models/${this.model}/explain`, body);
+      this.places = reply.results[0]?.words ?? [];
       return reply.results[0]?.labels?.find((each) => each.label === label);
     } catch (error) {
       if (error.status === 501) this.canExplain = false;
@@ -67,12 +70,19 @@ export class Why {
     }
   }
 
-  highlight(words) {
-    const pieces = this.text.split(/([\p{L}\p{N}]+)/u).map((piece) =>
-      words.has(piece.toLowerCase()) ? make("mark", { textContent: piece }) : piece,
-    );
-    this.marked.replaceChildren(...pieces);
-    this.marked.hidden = words.size === 0;
+  // Marks the words as they are written in the text; a feature may be their dictionary form.
+  highlight(features) {
+    const letters = Array.from(this.text); // places count characters
+    const pieces = [];
+    let end = 0;
+    for (const { start, stop, features: own } of this.places) {
+      if (start < end || !own.some((feature) => features.has(feature))) continue;
+      pieces.push(letters.slice(end, start).join(""));
+      pieces.push(make("mark", { textContent: letters.slice(start, stop).join("") }));
+      end = stop;
+    }
+    this.marked.replaceChildren(...pieces, letters.slice(end).join(""));
+    this.marked.hidden = end === 0;
   }
 }
 
