@@ -35,9 +35,7 @@ METHODS = ", ".join(sorted(map(command_name, vicinal.estimator_names())))
 DataArgument = Annotated[
     str, typer.Argument(help="A name from `vicinal data list`, or a file.", metavar="DATA")
 ]
-ModelArgument = Annotated[
-    Path, typer.Argument(help="File of a saved model.", metavar="MODEL")
-]
+ModelArgument = Annotated[Path, typer.Argument(help="File of a saved model.", metavar="MODEL")]
 FileArgument = Annotated[str, typer.Argument(help="A data file, or a data set by name.")]
 PreprocessOption = Annotated[
     str,

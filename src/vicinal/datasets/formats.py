@@ -211,7 +211,9 @@ def load(name_or_path: str | PathLike[str], *, verify: bool = False, **options: 
         return read_file(name, **options)
     if isinstance(name_or_path, str) and Path(name).name == name and not Path(name).suffix:
         entry(name)
-    raise DataNotFoundError(f"{name}: no such file, and no data set of that name{similar_file(name)}")
+    raise DataNotFoundError(
+        f"{name}: no such file, and no data set of that name{similar_file(name)}"
+    )
 
 
 def available() -> list[Listing]:

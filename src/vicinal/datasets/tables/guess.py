@@ -114,8 +114,8 @@ def is_counting(cells: Sequence[object]) -> bool:
 LABEL_NAMES = (
     "labels", "label", "tags", "tag", "categories", "category", "classes", "topics", "topic",
     "subjects", "keywords", "genres", "genre", "schlagworte", "schlagwörter", "stichworte",
-    "stichwörter", "kategorien", "kategorie", "themen", "avainsanat", "asiasanat", "luokat", "étiquettes", "mots-clés",
-    "catégories", "etiquetas", "categorías",
+    "stichwörter", "kategorien", "kategorie", "themen", "avainsanat", "asiasanat", "luokat",
+    "étiquettes", "mots-clés", "catégories", "etiquetas", "categorías",
 )  # fmt: skip
 """Names of label columns; the first that exists is used."""
 TEXT_NAMES = (
