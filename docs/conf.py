@@ -36,6 +36,7 @@ myst_heading_anchors = 4
 
 autodoc_typehints = "none"
 autosummary_generate = False
+toc_object_entries_show_parents = "hide"  # the contents of a page list `fit`, not `Blend.fit`
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
@@ -48,7 +49,8 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "plot_gallery": True,
     "remove_config_comments": True,
-    "within_subsection_order": "FileNameSortKey",
+    "thumbnail_size": (640, 420),
+    "within_subsection_order": "gallery_order.DefaultModelFirst",
     "write_computation_times": False,
 }
 

@@ -1,6 +1,6 @@
 """
-Is a score of 0.7 right seven times in ten?
-===========================================
+Calibration: is a score of 0.7 right seven times in ten?
+========================================================
 
 Of all pairs of a test row and a label that a method scores near 0.7, 70% should have the label. A
 share of neighbours (BRkNN) is not a probability. The scores of ML-kNN and of the blend are meant to

@@ -1,6 +1,6 @@
 """
-Which method is better, and can we tell?
-========================================
+Compare methods: a critical difference diagram
+==============================================
 
 Seven methods on eight data sets, then the Friedman test and the critical difference diagram of the
 Nemenyi test: methods joined by a bar cannot be told apart at the 5% level.

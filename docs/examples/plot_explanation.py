@@ -1,6 +1,6 @@
 """
-Why this label?
-===============
+Explain a prediction
+====================
 
 Every score is a sum: a base, and one share per word and neighbour. The waterfall shows how the
 shares of a default model add up on the scale of log-odds.

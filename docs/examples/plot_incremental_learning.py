@@ -1,6 +1,6 @@
 """
-Learning as rows arrive
-=======================
+Incremental learning
+====================
 
 ``partial_fit`` adds rows, and labels never seen before, without a new fit. Here packages arrive 250
 at a time, and a default model and instance kNN learn them.

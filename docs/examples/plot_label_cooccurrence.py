@@ -1,6 +1,6 @@
 """
-Labels that come together
-=========================
+Labels that occur together
+==========================
 
 Multi-label data differ from many single labels in that labels depend on each other. The picture
 shows, for frequent tags of Debian packages, the share of packages with one tag that have another.

@@ -1,9 +1,9 @@
 """
-Words that tell labels apart
-============================
+Label weights of words
+======================
 
 ``LabelWeights`` gives a word a large weight if the labels of the texts with that word differ from
-those of all texts. The usual weight, idf, looks at nothing but how rare a word is. The cloud shows
+those of all texts. The usual weight, idf, depends only on how rare a word is. The cloud shows
 both for words of Debian's package descriptions: the larger the word, the larger its label weight.
 """
 

@@ -1,6 +1,6 @@
 """
-Mixing instance and feature neighbours
-======================================
+LCIF: mix instance and feature kNN
+==================================
 
 LCIF adds two scores: that of the rows most like the query, weighted by λ, and that of the labels
 most like the query's features, weighted by 1 − λ. The surface shows a metric over λ and k.

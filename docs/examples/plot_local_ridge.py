@@ -2,8 +2,8 @@
 Local ridge: neighbours that share their weight
 ===============================================
 
-Six neighbours of a query. Four of them lie close together and say the same thing. Votes count them
-four times. Local ridge solves a small ridge regression on the neighbours, in which equal neighbours
+Six neighbours of a query. Four of them lie close together and have the same labels. Votes count
+them four times. Local ridge solves a small ridge regression on the neighbours, in which equal neighbours
 share one weight, and a neighbour behind a nearer one may even get a negative weight.
 """
 

@@ -1,6 +1,6 @@
 """
-How many neighbours?
-====================
+Choose the number of neighbours
+===============================
 
 Cross-validate two methods for every k from 1 to 30. All sixty settings come from one search for
 neighbours, because the neighbours for k = 10 are the first ten of those for k = 30.

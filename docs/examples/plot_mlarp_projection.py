@@ -1,8 +1,8 @@
 """
-A projection that helps neighbours
-==================================
+A projection learned from labels
+================================
 
-Two of twenty features decide the labels; the others are noise, which spoils distances. ML-ARP
+Two of twenty features decide the labels. The others are noise, which spoils distances. ML-ARP
 searches for a projection under which ML-kNN makes the fewest errors on the training rows.
 """
 

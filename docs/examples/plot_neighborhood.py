@@ -1,6 +1,6 @@
 """
-Neighbourhood of a text
-=======================
+Neighbours of a text
+====================
 
 Which descriptions are most like that of *Inkscape*, and which tags do they have? Each neighbour is
 drawn at a distance of one minus its similarity, with the words it shares with Inkscape.

@@ -1,8 +1,8 @@
 """
-Search once, learn many
-=======================
+One search for several methods
+==============================
 
-Six methods, each fitted and asked for predictions: once with a search of its own, once with a graph
+Six methods, each fitted and asked for predictions: once with a separate search, once with a graph
 that all of them share.
 """
 

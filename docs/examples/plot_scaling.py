@@ -1,6 +1,6 @@
 """
-How time grows with the rows
-============================
+Time and number of rows
+=======================
 
 The default model, and the exact search for 30 neighbours next to scikit-learn's brute force on the
 same rows. The test rows are 500 packages.

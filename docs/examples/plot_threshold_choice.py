@@ -2,7 +2,7 @@
 Choosing a threshold
 ====================
 
-A method gives scores; a decision rule turns them into labels. Here a single threshold is varied
+A method gives scores. A decision rule turns them into labels. Here a single threshold is varied
 over the scores of a default model, and the values that four rules choose on other rows are marked.
 """
 

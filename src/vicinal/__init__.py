@@ -1,20 +1,22 @@
-"""Multi-label learning from neighbours: search once, learn many.
+"""Suggest labels for texts and other records, explain them, and learn from corrections.
 
-The road that data takes, one package a stage::
+``Blend`` is the default model. The packages, in the order in which data passes through them::
 
     datasets → preprocess → index → graph → scoring → scores → decision → labels → metrics
 
 ``vicinal.methods`` composes the stages into scikit-learn estimators, exported here. A name is
-loaded when it is first asked for, so that ``vicinal.gpu`` can be imported where neither the
-compiled core nor scikit-learn is installed.
+loaded when it is first asked for. So ``vicinal.gpu`` can be imported without the compiled core and
+without scikit-learn.
 
 Examples
 --------
->>> import vicinal
->>> data = vicinal.datasets.load("debtags")
->>> train, test = data.split()
->>> model = vicinal.BRkNN(n_neighbors=10, metric="cosine").fit(train.X, train.Y)
->>> scores = vicinal.metrics.evaluate(test.Y, model.predict(test.X))
+>>> from vicinal import Blend, make_pipeline
+>>> from vicinal.preprocess import TextVectorizer
+>>> texts = ["the parcel is late", "a wrong invoice", "where is my parcel", "pay the invoice"] * 5
+>>> tags = [["delivery"], ["billing"], ["delivery"], ["billing"]] * 5
+>>> model = make_pipeline(TextVectorizer(weighting="counts"), Blend()).fit(texts, tags)
+>>> model.predict_names(["my parcel is late"])
+[['delivery']]
 """
 
 from importlib import import_module

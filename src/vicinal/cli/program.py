@@ -143,7 +143,7 @@ def program(
         ),
     ] = False,
 ) -> None:
-    """Multi-label learning from neighbours."""
+    """Suggest labels for texts and other records, explain them, and learn from corrections."""
 
 
 INTERRUPTED = 130

@@ -106,6 +106,8 @@ def verdict(found: Ranking) -> str:
     rank = min(found.mean_ranks.values())
     leaders = [name for name in found.methods if found.mean_ranks.get(name) == rank]
     over = counted(len(found.table.values), found.samples.removesuffix("s"))
+    if len(found.methods) == 1:
+        return f"The {found.metric} of {leaders[0]}, mean over {over}."
     ranks = "ranks" if len(leaders) == 1 else "rank"
     said = f"By {found.metric}, {named(leaders)} {ranks} best (mean rank {rank:.2f} over {over})."
     return f"{said} {conclusion(found.tests)}{folds_warning(found)}"
