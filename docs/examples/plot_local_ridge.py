@@ -3,8 +3,8 @@ Local ridge: neighbours that share their weight
 ===============================================
 
 Six neighbours of a query. Four of them lie close together and have the same labels. Votes count
-them four times. Local ridge solves a small ridge regression on the neighbours, in which equal neighbours
-share one weight, and a neighbour behind a nearer one may even get a negative weight.
+them four times. Local ridge solves a small ridge regression on the neighbours, in which equal
+neighbours share one weight, and a neighbour behind a nearer one may even get a negative weight.
 """
 
 import matplotlib.pyplot as plt
