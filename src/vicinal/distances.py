@@ -9,9 +9,9 @@ near, what pads a list that has no further neighbour, which code the compiled co
     \mathrm{sim}(q, x) = \frac{\sum_j q_j x_j}{\lVert q\rVert \cdot \lVert x\rVert}, \qquad
     d(q, x)^2 = \sum_j (q_j - x_j)^2
 
-in float64, sums in ascending feature order, one addition at a time. Where squares underflow so that
-the norms' product is 0, or overflow so that a sum or quotient is undefined, the similarity counts
-as 0.
+in float64, sums in ascending feature order, one addition at a time. If squares underflow and the
+product of the norms is 0, or if they overflow and a sum or quotient is undefined, the similarity
+counts as 0.
 """
 
 from collections.abc import Callable
@@ -59,7 +59,7 @@ class Distance:
         Values are the square roots of the keys. Two keys may have one rounded root, so values alone
         do not settle the order.
     is_normalized : bool
-        Rows are compared as if all had length one, so that ``1 - value`` is a distance.
+        Rows are compared as if all had length one: ``1 - value`` is a distance.
     native_code : int or None
         The number of this distance in the compiled core (``enum class Metric``); None where only
         the reference index knows it.

@@ -1,7 +1,7 @@
 r"""The neighbour graph: computed once for the largest k, shared by every method.
 
 Input: ids and similarities from an index. Output: label counts among the neighbours, for one k
-or for every k at once. May be imported by ``index`` and later layers.
+or for every k. May be imported by ``index`` and later layers.
 
 .. math:: C_x(l) = \sum_{a \in N(x)} y_a(l)
 
@@ -113,7 +113,7 @@ class NeighborGraph:
         similarity : bool
             Whether large values are near.
         leave_one_out : bool
-            Whether queries are the training rows, so that no row is its own neighbour; for ``fit``.
+            Whether queries are the training rows: no row is then its own neighbour; for ``fit``.
 
         Examples
         --------

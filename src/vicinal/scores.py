@@ -1,4 +1,4 @@
-"""What a method says of every row and label, without a number for each where labels are many."""
+"""The scores of rows and labels, stored as a base per label and the entries that differ from it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

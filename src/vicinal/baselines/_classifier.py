@@ -60,7 +60,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
             Labels of the training rows.
         **unsupported
-            ``sample_weight`` is refused with an error that says why.
+            ``sample_weight`` raises an error that gives the reason.
         """
         refuse_fit_arguments(self, unsupported, ORDER_OF_ROWS)
         return self._fit(X, Y)

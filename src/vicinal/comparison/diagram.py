@@ -159,8 +159,8 @@ def critical_difference_diagram(
     table : mapping, frame or array
         Data sets × methods, as :func:`read_table` takes it.
     path : path
-        Where to save; an extension ``.svg`` or ``.png`` is replaced, so that both files are side by
-        side.
+        Where to save; an extension ``.svg`` or ``.png`` is replaced. Both files are then
+        side by side.
     alpha : float
         Level of the Nemenyi test, whose critical difference is drawn above the line.
     better : {"high", "low"}

@@ -372,7 +372,7 @@ def compare(
         Whether to show a progress bar on a terminal.
     graphs : mapping of data set to NeighborGraph, NeighborGraph, or None
         Leave-one-out graphs of all rows that replace the neighbour search on these data sets, for
-        example of a similarity of your own. Each list needs enough neighbours that the largest k of
+        example of a custom similarity. Each list needs enough neighbours that the largest k of
         them are training rows in every fold.
     rerun : bool
         Whether to compute stored results again.

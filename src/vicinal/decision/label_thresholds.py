@@ -60,7 +60,7 @@ class PerLabelThreshold(SaveableRecord):
     Notes
     -----
     Among equally good thresholds the highest wins. Each threshold lies midway between successive
-    scores. Cost: one sort of the stored scores. Memory: the scores of all training rows at once and
+    scores. Cost: one sort of the stored scores. Memory: the scores of all training rows and
     about 150 bytes per stored score and per label. No score can be dropped early, because a later
     row with the label may score between two others.
 

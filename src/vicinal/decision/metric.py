@@ -83,10 +83,10 @@ class MetricThreshold(SaveableRecord):
     The threshold lies midway between the lowest score above it and the next one, or at the highest
     score if nothing is to be predicted. Among equally good thresholds the highest wins, as it
     predicts the fewest labels. Example-based and macro metrics are sums of rounded terms (to 2⁻⁶²
-    of the number of rows or labels), so that the order of rows does not matter.
+    of the number of rows or labels), so the order of rows does not matter.
 
     Cost: sorting the stored scores; for the example-based metrics n further steps per distinct base
-    score, until no lower threshold can be better. Memory: the scores of all training rows at once
+    score, until no lower threshold can be better. Memory: the scores of all training rows together
     and about 100 bytes per stored score (or per cell, if scores are dense), because the best
     threshold is not known before the score of the last true label has been seen.
 

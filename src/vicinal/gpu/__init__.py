@@ -2,7 +2,7 @@
 
 Input: dense rows (and labels) as plain arrays. Output: ids and values of the nearest rows in the
 order of the definition (:mod:`vicinal.index.reference`), or the loss of a projection. Imports only
-NumPy, PyTorch and the standard library, so that it runs without the compiled core, scikit-learn and
+NumPy, PyTorch and the standard library, so it runs without the compiled core, scikit-learn and
 SciPy. On CUDA, Triton kernels are used if Triton is installed. May be imported by ``index`` and
 later layers, if a user selects ``backend="torch"``.
 """

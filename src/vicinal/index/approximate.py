@@ -21,13 +21,13 @@ SAMPLE = 200
 class ApproximateIndex:
     """Approximate nearest neighbours of dense rows: the small-world graph (HNSW) of faiss.
 
-    Needs the extra ``approx``. Candidates are compared in full and sorted, so that values and order
+    Needs the extra ``approx``. Candidates are compared in full and sorted. Values and order
     are exact, but neighbours may be missing.
 
     Parameters
     ----------
     X : ndarray, shape (n, m)
-        Sparse rows are refused: their exact index is faster than an approximate one was.
+        Sparse rows raise an error: their exact index is faster than an approximate one was.
     metric : {"cosine", "dot", "euclidean"}
         Distance or similarity by which neighbours are found.
     oversample : int
@@ -35,8 +35,8 @@ class ApproximateIndex:
     n_jobs : int or None
         Number of threads; None uses all available ones.
     measures_once : bool
-        Whether recall is measured by the first search of many rows only, so that later searches
-        take no longer than the small-world graph does.
+        Whether recall is measured by the first search of many rows only. Later searches
+        then take no longer than the small-world graph does.
 
     Attributes
     ----------

@@ -47,7 +47,7 @@ _OURS = frozenset(_FACTORIES)
 
 
 def register_index(name: str, factory: IndexFactory) -> None:
-    """Register an index under a name for ``algorithm=``, so that models that use it can be saved.
+    """Register an index under a name for ``algorithm=``. Models that use it can then be saved.
 
     Parameters
     ----------

@@ -391,7 +391,7 @@ class InvertedIndex:
         """Add rows and return their ids, which are the next free ones in order.
 
         The index stays exact and is not rebuilt: added rows form a new segment. Segments that are
-        not much larger than all later ones are merged with them, large ones on a thread beside the
+        not much larger than all later ones are merged with them, large ones on a thread during the
         calls that follow, until which both take memory. Each row is therefore indexed at most
         ``log2(n_rows)`` times, however many calls add rows.
         """

@@ -281,7 +281,7 @@ class SegmentedIndex:
     """The nearest rows of a sparse matrix, exactly, with a limit on memory.
 
     Rows are read from files mapped into memory and searched one range at a time. The postings of a
-    range (which :class:`InvertedIndex` builds for all rows at once) are mapped from files too if
+    range (which :class:`InvertedIndex` builds for all rows together) are mapped from files too if
     they were written with the rows; otherwise they are built when a search needs them, and kept as
     long as `max_memory` allows. All ranges are merged into one list per query, sorted by (value,
     row id), so results are identical to those of :class:`InvertedIndex`.
@@ -356,13 +356,13 @@ class SegmentedIndex:
         Parameters
         ----------
         chunks : iterable of sparse arrays, shape (any, m)
-            Read one at a time; rows are numbered in the order of the stream.
+            Read in turn; rows are numbered in the order of the stream.
         folder : path
             A new folder, or an existing index, which is replaced once all rows are written.
         metric, max_memory, n_jobs
             As for the constructor; `metric` and `max_memory` are stored in the folder.
         postings : bool
-            Whether to write the postings too, so that no search has to build them: about 6 bytes of
+            Whether to write the postings too, which no search then has to build: about 6 bytes of
             disk per entry. Runs of fewer than a million entries are stored without.
         """
         distance = get_distance(metric)
@@ -461,7 +461,7 @@ class SegmentedIndex:
 
     @property
     def prefers_whole_batches(self) -> bool:
-        """Whether postings exceed the limit, so that every call of :meth:`query` builds some."""
+        """Whether postings exceed the limit: then every call of :meth:`query` builds some."""
         entries = sum(run.n_entries for run in self._version.runs if not run.postings)
         return entries > self._postings.range_entries * self._threads
 

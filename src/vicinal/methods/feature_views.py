@@ -163,8 +163,8 @@ def as_vectors(X: Any, width: int | None = None) -> NDArray[Any]:
 class Views(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Columns of a data frame as views: a mapping of names to features, as a blend takes it.
 
-    Each view has a transformer of its own, as in scikit-learn's ``ColumnTransformer``; its features
-    are kept apart from those of the others, so that each view has neighbours of its own.
+    Each view has a separate transformer, as in scikit-learn's ``ColumnTransformer``. Its
+    features are kept apart from those of the others, so each view has separate neighbours.
 
     Parameters
     ----------

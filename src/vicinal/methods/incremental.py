@@ -448,7 +448,7 @@ class IncrementalEstimator(NeighborEstimator):
 
         A forgotten row is no longer found, but its features and labels stay in memory until more
         than :data:`~vicinal.methods.incremental.EMPTY_SHARE` of the rows in memory are forgotten
-        ones. :meth:`compact` releases that memory at once, and saved models never contain it.
+        ones. :meth:`compact` releases that memory immediately, and saved models never contain it.
         """
         with self._changing() as change:
             version = change.version
@@ -542,7 +542,7 @@ class IncrementalEstimator(NeighborEstimator):
         return self
 
     def use_graph(self, graph: NeighborGraph) -> Self:
-        """Store a leave-one-out graph that is known from elsewhere, so that none is searched.
+        """Store a leave-one-out graph that is already known, which saves a search.
 
         A loaded model does not know its graph and searches it before its first change; this saves
         the search.

@@ -150,7 +150,7 @@ class LCIF(IncrementalEstimator):
     n_neighbors_feature : int
         Number of labels that each feature keeps, or features per label (see :class:`FeatureKNN`).
     mixing : float
-        Weight of instance kNN, from 0 to 1; feature kNN has the rest.
+        Weight of instance kNN, from 0 to 1; feature kNN has 1 − `mixing`.
     second_order : bool or "literal"
         Use second-order instance kNN (LCIF2 in the paper; see :class:`InstanceKNN`).
     neighbors_of : {"feature", "label"}

@@ -80,7 +80,7 @@ def explain(
         See :meth:`vicinal.MLkNN.explain`. A feature of a text is removed by deleting its words from
         the text.
     row_texts : sequence or mapping of str, optional
-        Texts of the training rows, in their order or by row id, to show beside the explained text.
+        Texts of the training rows, in their order or by row id, to show next to the explained text.
 
     Examples
     --------
@@ -449,7 +449,7 @@ Model = NeighborEstimator | SklearnPipeline
 def save(model: Model, path: str | os.PathLike[str], *, trusted: Collection[str] = ()) -> None:
     """Save a fitted model as one file of plain arrays with a JSON header; nothing is pickled.
 
-    The file has the layout of safetensors. It is written beside `path` and renamed, so that other
+    The file has the layout of safetensors. It is written next to `path` and renamed. Other
     programs see the old model or the new one, never a part of it.
 
     Parameters
@@ -514,7 +514,7 @@ def load(
     A model that was read into memory no longer needs its file. The file of a memory-mapped model
     must not change while it is in use. :func:`save` writes a new file, so it can safely replace the
     model, but overwriting the old file in place changes the predictions, and truncating it
-    crashes the process with a bus error. Ids and row offsets are always read into memory, so that
+    crashes the process with a bus error. Ids and row offsets are always read into memory, so
     no change of a file makes the compiled core read outside its arrays.
 
     Examples

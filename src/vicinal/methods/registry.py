@@ -39,7 +39,7 @@ class Method:
     beyond_edge : mapping of parameter to values
         Further values to try if the best value of the default grid is the last one.
     cost : {"quick", "slow"}
-        Quick: the cost grows with rows × k only. Slow: also with labels, clusters or rows².
+        Quick: the cost grows with rows × k only. Slow: it grows with labels, clusters or rows² too.
     neighbors : str or None
         The parameter that is the number of neighbours k; None for a method without neighbours.
     sweeps : str or None
@@ -51,7 +51,7 @@ class Method:
     rule : Decision or None
         How scores become labels by default; None for the rule of the parent class.
     scoring : tuple of types
-        The classes that hold what the method learns; registered so that models can be saved.
+        The classes that hold what the method learns; registered for saving models.
 
     Examples
     --------

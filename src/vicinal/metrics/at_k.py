@@ -44,8 +44,8 @@ def propensities(
         :math:`N_l`, the number of training rows with each label; or the training labels themselves,
         which also determine N.
     n_train_rows : int or None
-        N, at least 3 so that C > 0. None with counts uses their sum, which is N if each row has
-        exactly one label and too large otherwise: pass N to compare with published figures.
+        N, at least 3, which makes C > 0. None with counts uses their sum, which is N if each row
+        has exactly one label and too large otherwise: pass N to compare with published figures.
     a, b : float
         :math:`A` and :math:`B`.
 
@@ -56,7 +56,7 @@ def propensities(
 
     Examples
     --------
-    With A = 1 and B = 0, C = ln N − 1, so that p = 1 / (1 + C / 2) for a label of two rows:
+    With A = 1 and B = 0, C = ln N − 1, so p = 1 / (1 + C / 2) for a label of two rows:
 
     >>> propensities([2], n_train_rows=20, a=1, b=0).round(4)
     array([0.5005])

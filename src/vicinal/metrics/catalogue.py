@@ -122,7 +122,7 @@ _OWN: dict[str, MetricInfo] = {}
 
 
 class Metric:
-    """Declare a metric of your own, once, in any module.
+    """Declare a custom metric, once, in any module.
 
     Every function and command that takes names of metrics then takes its name; commands import the
     module with ``--import module``, or by the name ``module:variable``.
@@ -140,7 +140,7 @@ class Metric:
     needs : {"labels", "scores"}
         Whether the metric is computed from predicted labels or from scores.
     per_row : bool
-        Whether the metric is the mean of one number per row, so that rows can be read in blocks.
+        Whether the metric is the mean of one number per row. Rows can then be read in blocks.
 
     Examples
     --------

@@ -89,7 +89,7 @@ class ModelHeader:
 def write_model(part: Saveable, path: FilePath) -> None:
     """Save `part` as the file `path`; an older model there is replaced.
 
-    Raises an error if `path` exists and is something else, so that nothing else is overwritten.
+    Raises an error if `path` exists and is something else. Nothing else is ever overwritten.
 
     Examples
     --------

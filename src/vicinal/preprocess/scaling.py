@@ -28,7 +28,7 @@ class MinMax(ColumnwiseTransformer):
 
     .. math:: x'_j = \frac{x_j - \min_j}{\max_j - \min_j}
 
-    A feature that is constant in the training rows becomes 0 in every row, also in new rows with
+    A feature that is constant in the training rows becomes 0 in every row, even in new rows with
     another value, because it has no range to scale by. Values of new rows may lie outside [0, 1]
     unless `clip` is True.
 
@@ -99,7 +99,7 @@ class MinMax(ColumnwiseTransformer):
 
     @property
     def keeps_zeros(self) -> bool:
-        """Whether zeros stay zeros, so that sparse rows can be scaled."""
+        """Whether zeros stay zeros: only then can sparse rows be scaled."""
         return not _moved(self.minimum_, self.maximum_ - self.minimum_).any()
 
     def _parameters(self) -> dict[str, State]:

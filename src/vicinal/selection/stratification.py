@@ -150,7 +150,7 @@ class IterativeStratification:
         together (Szymański & Kajdanowicz 2017).
     shuffle : bool
         Whether ties (equally rare labels, rows of a label, equally good folds) are broken at
-        random. Otherwise they are broken by id, so that the folds depend only on the labels.
+        random. Otherwise they are broken by id, so the folds depend only on the labels.
     random_state : int or None
         Seed of the shuffle; None for a different seed every time.
 

@@ -165,7 +165,7 @@ def tune(
     graph: NeighborGraph | None = None,
     rerun: bool = False,
 ) -> TuningResult:
-    """Cross-validate every setting of methods, for several metrics at once, from one search.
+    """Cross-validate every setting of methods, for several metrics, from one search.
 
     Parameters
     ----------
@@ -187,8 +187,8 @@ def tune(
     params : mapping of parameter to value, or None
         Parameters that are the same in every setting.
     metrics : sequence of str, "all", or None
-        Metrics to compute beside `metric`; None for `metric` alone, ``"all"`` for every metric of
-        :func:`vicinal.metrics.evaluate`, which may take many times as long.
+        Metrics to compute in addition to `metric`; None for `metric` alone, ``"all"`` for every
+        metric of :func:`vicinal.metrics.evaluate`, which may take many times as long.
     conventions : {"vicinal", "sklearn", "mulan", "meka"} or Conventions
         Conventions for edge cases.
     edge_metrics : sequence of str, or None

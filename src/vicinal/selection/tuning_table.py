@@ -101,7 +101,7 @@ class TuningTable(Tabular):
     def best_row(self, metric: str, among: Sequence[int] | None = None) -> int | None:
         """Return the setting with the best mean, the first of equals; None if all means are NaN.
 
-        Only settings evaluated on the largest number of folds are compared, so that all have the
+        Only settings evaluated on the largest number of folds are compared, so all have the
         same folds.
 
         Parameters

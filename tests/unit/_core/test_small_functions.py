@@ -164,7 +164,7 @@ def test_label_rows():
         InvalidArgumentError,
         match=re.escape(
             "Y: expected a list of label names in every row (an empty one for a row without "
-            "labels), got nan in row 1"
+            "labels), got no value in row 1"
         ),
     ):
         label_rows([["a"], float("nan")], "Y")

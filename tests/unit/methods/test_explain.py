@@ -192,7 +192,7 @@ class TestTexts:
             explain(texts, ["red bike"], row_texts=row_texts)
 
     def test_texts_of_rows_need_a_model_that_reads_texts(self, model, sample):
-        with pytest.raises(InvalidArgumentError, match=r"^row_texts: expected a model that reads"):
+        with pytest.raises(InvalidArgumentError, match=r"^row_texts: expected None: the model"):
             explain(model, sample.X_test[:1], row_texts=["a"] * 50)
 
     def test_an_estimator_alone(self, model, sample):

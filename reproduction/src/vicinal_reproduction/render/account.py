@@ -32,25 +32,28 @@ PAPERS_PAGE = "reproduction-papers.md"
 
 INTRODUCTION = f"""# Reproduction results
 
-This page counts how many cells of the papers’ result tables are reproduced. Files to download have
-the details: [table by table]({PAPERS_PAGE}), with the reasons why cells differ,
-[every cell]({CELLS}) with the paper’s figure, ours and the explanation, [the variants]({VARIANTS})
-cell by cell, and [the values of the figures]({CURVES}).
+The summary counts the cells of the papers’ result tables that vicinal matches. Files to download
+have the details: [table by table]({PAPERS_PAGE}), with the reasons why cells differ,
+[every cell]({CELLS}) with the paper’s figure, vicinal’s figure and the explanation,
+[the variants]({VARIANTS}) cell by cell, and [the values of the figures]({CURVES}).
 
-`python reproduction/tools/write_account.py` generates page and files from the stored results
-(`reproduction/src/vicinal_reproduction/results/`), and a test checks that they are up to date.
-`vicinal reproduce --shipped` prints every table (`--html DIR` writes HTML pages).
+| word | meaning |
+|---|---|
+| matched | within 0.0015 or 3% of the paper’s figure, or within its printed standard deviation |
+| better, worse | any other figure. A better one does not confirm the paper’s |
+| explained | an experiment is named, with the figure that it gives |
+| not judged | no direction is better, or it is a run time, or the notes of the table exclude it |
+| no data, not run | the data is unavailable; the experiment has not been run yet |
+| own, baseline | methods of this library; methods that the papers compare them with |
+
+Every cell that is better by more than 10% has an explanation or is listed as unexplained.
+Cross-validated cells are means over three fold seeds. “Matched or explained” counts matched cells
+and cells with an explanation.
+
+`vicinal reproduce --shipped` prints every table, and `--html DIR` writes HTML pages.
 `vicinal reproduce [PAPER [TABLE]]` runs the experiments again.
-
-A cell is **matched** if our figure is within 0.0015 or 3 % of the paper’s (or within the paper’s
-standard deviation, if it is printed), otherwise **better** or **worse**. A better figure does not
-confirm a paper’s figure, so it is counted on its own. Every cell that is better by more than 10 %
-has an explanation or is listed as unexplained. An explanation names an experiment with the
-figure that it gives. *Own* methods are those of this library; *baselines*
-are the methods that the papers compare them with. Cells are “not judged” if neither high nor low
-values are better, if they are run times, or if the table’s notes say so; “no data” means that the
-data is unavailable; “not run” means not run yet. Cross-validated cells are means over three
-fold seeds. “Matched or explained” counts matched cells and cells with an explanation.
+`python reproduction/tools/write_account.py` writes this page and the files from the stored results
+(`reproduction/src/vicinal_reproduction/results/`). A test checks that they are up to date.
 """
 
 TITLES = {"shown": "not judged", RIVAL: "baseline"}
@@ -94,7 +97,7 @@ def summary(stores: Stores) -> str:
     every = {name: (paper, _figures(paper, stores)) for name, paper in PAPERS.items()}
     cells = {name: _cells(paper, figures) for name, (paper, figures) in every.items()}
     parts = [INTRODUCTION, "## Summary\n", _summary(cells)]
-    parts += ["\n## With other readings of the papers\n"]
+    parts += ["\n## With other interpretations of the papers\n"]
     for paper, figures in every.values():
         parts += [f"- {said}" for said in _otherwise(paper, figures)]
     parts += account_time((PAPERS[name], stores.of(name).read()) for name in PAPERS)

@@ -121,7 +121,7 @@ def read_content(
     path : path
         CSV, TSV, JSON lines, JSON array or Parquet, possibly compressed; ``-`` for standard input.
     options : TableOptions or None
-        How to read the table; the rest is guessed.
+        How to read the table; what it leaves open is guessed.
     known : Reading or None
         How the training data of a model was read; `options` take precedence.
     labelled : bool

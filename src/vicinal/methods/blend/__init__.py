@@ -151,7 +151,7 @@ class Blend(IncrementalEstimator):
     >>> len(model.predict_names(test.X))
     40
 
-    A correction counts at once:
+    A correction counts in the next prediction:
 
     >>> model.partial_fit(test.X[:1], [["made-of::glass"]]).predict_names(test.X[:1])
     [['made-of::glass']]

@@ -26,7 +26,7 @@ from vicinal.scores import Scores
 
 @dataclass(eq=False, repr=False)
 class LabelRidge(IncrementalEstimator):
-    """Ridge regression of every label on the features, solved for all labels at once.
+    """Ridge regression of every label on the features, solved for all labels together.
 
     A linear model that complements neighbours: one weight per feature and label, and leave-one-out
     scores of the training rows in closed form.
@@ -84,8 +84,8 @@ class LabelRidge(IncrementalEstimator):
     relative residual of at most 1e-5; leverages keep the error of float32, about 1e-4. Beyond 500
     unknowns the last digits depend on the number of threads, because BLAS splits its sums among
     them.
-    ``partial_fit`` and ``forget`` refit on the current rows, so that the model equals a fresh fit;
-    a model fitted with ``sample_weight`` refuses both.
+    ``partial_fit`` and ``forget`` refit on the current rows, so the model equals a fresh fit;
+    a model fitted with ``sample_weight`` rejects both.
 
     Examples
     --------
