@@ -17,14 +17,16 @@ GENERATED = {"quality.md", "reproduction.md", "reproduction-papers.md"}
 """Pages written by programs from stored results."""
 
 INSTEAD = {
-    r"is refused|are refused|refuses?\b": "raises, rejects",
+    r"\brefus(?:e|es|ed|ing)\b": "raises, rejects",
     r"\bpeers?\b": "baseline, or its name",
-    r"\bcarr(?:y|ies|ied) (?:a|the|this|that|several|one|its) labels?\b": "have",
-    r"\bof (?:its|their|your) own\b": "its own, separate, custom",
+    r"\bcarr(?:y|ies|ied)\b": "have, contain",
+    r"\bof (?:its|their|your|one's) own\b": "its own, separate, custom",
     r"\b(?:says|say) (?:so|why|what|which|since|that|by|by how)\b": "reports, prints, explains",
     r"\bbeside\b": "next to, compared with, during",
     r"\bat once\b": "immediately, together",
-    r"\bours\b": "vicinal's",
+    r"\bours\b|\bour (?:figure|choice|value)s?\b": "vicinal's",
+    r"\bwhere (?:there|they|it|all|any|none) (?:is|are|has|have|fits?|may)\b": "if",
+    r"\bwhoever\b|\bwhat(?:ever)? (?:is|was) left\b": "everyone who, the remaining NAME",
     r"\b(?:to the|by a|last) bit\b|\bbit for bit\b|\bbit-identical\b": "identical",
     r"\bone by one\b|\bone at a time\b": "each",
     r"\bthe rest\b": "name it",
