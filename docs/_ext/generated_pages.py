@@ -59,6 +59,7 @@ COPIED = {
 """Markdown files of the repository and the names of their pages in ``project/``."""
 
 COMMON_PARAMETERS = {
+    "name": "Name of a metric, such as ``precision@3``.",
     "Y_true": "True labels: an indicator, dense or sparse, or lists of label names.",
     "labels": "Predicted labels, in any form that `Y_true` may have.",
     "scores": "Scores of all labels: an array, a sparse array or `vicinal.Scores`.",
@@ -105,8 +106,50 @@ METHOD_PARAMETERS = {
     "trusted": "Names of functions and types that the file may refer to.",
     "params": "Passed on to the steps.",
     "options": "Passed on to the method.",
+    "document": "A text.",
+    "n": "How many.",
+    "label": "Name of a label.",
+    "winner": "Name of a method.",
+    "loser": "Name of another method.",
+    "counts": "How many training rows have each label.",
+    "factor": "The number by which base and shares are multiplied.",
+    "share": "The part of each share that goes to the first of two breakdowns.",
+    "other": "A breakdown of the same row and label.",
+    "result": "A result.",
+    "keys": "Values of the distance, smaller is nearer.",
+    "values": "Values of a graph.",
+    "kept": "Which rows are kept.",
+    "P": "A projection: features × columns.",
 }
 """Parameters that the methods of many classes share, if their docstrings do not describe them."""
+
+FUNCTION_PARAMETERS = {
+    "steps": "Transformers, and an estimator as the last one.",
+    "options": "Options of scikit-learn's ``make_pipeline``.",
+    "model": "A fitted estimator, or a pipeline that ends in one.",
+    "X": "Rows, in a form that the model takes.",
+    "metric": "Name of a distance, or a distance.",
+    "name": "The name.",
+    "distance": "A distance with its name and its definition.",
+    "n_methods": "Number of methods.",
+    "n_samples": "Number of samples, such as data sets.",
+    "alpha": "Level of significance.",
+    "p": "Probabilities, one per test.",
+    "results": "What `compare` returned.",
+    "metrics": "Names of metrics, the main one first.",
+    "reported": "Published figures to show next to these.",
+    "curves": "Curves over k to show in addition.",
+    "title": "Title of the page.",
+    "part": "An object, or for a registration a class, with ``get_state`` and ``from_state``.",
+    "path": "File.",
+    "device": "Name of a device of PyTorch; None chooses one.",
+    "indptr": "Where the entries of each row start, as in CSR.",
+    "indices": "Columns of the entries.",
+    "values": "Values.",
+    "shape": "Numbers of rows and columns.",
+    "dataset": "A data set.",
+}
+"""Parameters of functions whose docstrings describe them in the first sentence only."""
 
 _LINK = re.compile(r"(\]\()([^)\s#:]+\.md)((?:#[^)]*)?\))")
 _ANY_LINK = re.compile(r"\[([^\]]+)\]\(([^)\s#:]+)\)")
@@ -273,9 +316,10 @@ def add_parameters(
     """Describe the parameters of a metric, and those that the methods of many classes share."""
     metric = what == "function" and name.startswith("vicinal.metrics.")
     own = str(getattr(value, "__module__", "")).startswith("vicinal")
-    if "Parameters" in lines or not own or not (metric or what == "method"):
+    if "Parameters" in lines or not own or what not in ("method", "function"):
         return
-    known = COMMON_PARAMETERS if metric else METHOD_PARAMETERS
+    of_functions = COMMON_PARAMETERS if metric else FUNCTION_PARAMETERS
+    known = METHOD_PARAMETERS if what == "method" else of_functions
     signature = inspect.signature(cast("Callable[..., object]", value))
     described = [each for each in signature.parameters if each not in ("self", "cls")]
     if not described or not set(described) <= set(known):
