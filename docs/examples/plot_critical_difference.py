@@ -40,7 +40,7 @@ methods = {
 results = compare(data, methods, folds=2, metrics=["example-f1"], progress=False)
 
 # %%
-# Every method sees the same folds, and the neighbours of a fold are searched once.
+# All methods have the same folds, and the neighbours of a fold are searched once.
 
 table = results_table(results, "example-f1")
 found = friedman_nemenyi(table)

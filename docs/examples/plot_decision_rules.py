@@ -41,8 +41,8 @@ for name, rule in rules.items():
     sizes[name] = labels.sum() / labels.shape[0]
 
 # %%
-# The rules are fitted on rows that neither the model nor the test has seen. Thresholds per label
-# are given a lowest F1 of 0.05 (``fbr``): without it, labels that no threshold separates are
+# The rules are fitted on rows that are neither training nor test rows. Thresholds per label
+# have a lowest F1 of 0.05 (``fbr``): without it, labels that no threshold separates are
 # predicted for every row.
 
 figure, panels = plt.subplots(1, 2, figsize=(10, 4), width_ratios=(3, 2), layout="constrained")

@@ -38,7 +38,7 @@ for method in (vicinal.Blend(recalibrate_at="never"), vicinal.InstanceKNN(10)):
         milliseconds[name].append(np.median(times))
 
 # %%
-# Instance kNN gives the predictions of one that is fitted on all rows together.
+# The predictions of instance kNN equal those of a model fitted on all rows together.
 
 model.recalibrate()
 fresh = vicinal.InstanceKNN(10).fit(X[:2000], Y[:2000])

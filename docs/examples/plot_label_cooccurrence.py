@@ -19,7 +19,7 @@ together = (Y.T @ Y).toarray()
 share = together / together.diagonal()[:, None]
 
 # %%
-# Rows read: "of the packages with this tag, how many have the tag of the column?"
+# How to read a row: of the packages with this tag, the share that has the tag of the column.
 
 names = [data.label_names[label] for label in frequent]
 figure, axes = plt.subplots(figsize=(8.5, 7.5), layout="constrained")

@@ -33,8 +33,8 @@ found = tune(
 )
 
 # %%
-# Instance neighbours alone are λ = 1, feature neighbours alone λ = 0. As an order of labels, the
-# best lies between: a label that no neighbour has can still be suggested by a word.
+# λ = 1 uses instance neighbours only, λ = 0 feature neighbours only. The best order of labels is
+# in between: a label that no neighbour has can still be suggested by a word.
 
 means = dict.fromkeys(((m, n) for m in mixing for n in neighbors), np.nan)
 for params, value in zip(found.table.params, found.table.mean("average-precision"), strict=True):

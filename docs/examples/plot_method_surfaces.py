@@ -52,14 +52,14 @@ draw(vicinal.BRkNN(10))
 # %%
 # LPkNN
 # -----
-# The same scores, but the most frequent label set is predicted.
+# The scores of BRkNN, but the most frequent label set is predicted.
 
 draw(vicinal.LPkNN(10))
 
 # %%
 # ML-kNN
 # ------
-# The posterior probability given the number of votes: a vote counts for what it is worth.
+# A probability for each number of votes, learned from the training points.
 
 draw(vicinal.MLkNN(10))
 
@@ -73,7 +73,7 @@ draw(vicinal.DMLkNN(10))
 # %%
 # LAML-kNN
 # --------
-# ML-kNN with statistics of the part of the plane: its four clusters show.
+# ML-kNN with separate statistics for four clusters of the plane.
 
 draw(vicinal.LAMLkNN(10, n_clusters=4, random_state=0))
 
@@ -116,8 +116,8 @@ draw(vicinal.LabelRidge(kernel="rbf"))
 # %%
 # Blend
 # -----
-# Votes, ridge and the other label, mixed by what each says of points it has not seen. A point where
-# both labels are unlikely still gets the likelier one, which draws the lines at the left.
+# Votes, ridge and the other label, combined by a model of their leave-one-out scores. Blend always
+# predicts at least one label; this causes the boundary on the left.
 
 draw(vicinal.Blend())
 

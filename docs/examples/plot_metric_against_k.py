@@ -48,9 +48,9 @@ panels[0].legend()
 plt.show()
 
 # %%
-# A plain majority is best with few neighbours: the more there are, the less often half of them
-# agree, and BRkNN predicts almost nothing. ML-kNN learns what a number of votes is worth, and its
-# scores order the labels better at every k.
+# BRkNN is best with few neighbours. With many, half of them rarely agree, and it predicts almost
+# nothing. ML-kNN learns a probability for each number of votes, and its scores order the labels
+# better at every k.
 
 for metric, best in found.best.items():
     print(f"{metric}: {best.method}, k = {best.params['n_neighbors']}, {best.mean:.3f}")

@@ -42,7 +42,7 @@ for size in sizes:
     predictions.append(seconds(lambda model=model: model.predict(queries)))
 
 # %%
-# Only the shape of the curves is meant here. The page on speed has careful measurements.
+# Only the shape of the curves matters here. The page on speed has careful measurements.
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 panels[0].loglog(sizes, fits, "o-", label="fit, seconds")

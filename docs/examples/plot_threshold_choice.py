@@ -25,7 +25,7 @@ rules = {
 chosen = {name: rule.fit(held_out, Y).value for name, rule in rules.items()}
 
 # %%
-# The rules never see the test rows.
+# The rules are not fitted on test rows.
 
 scores = model.scores(test.X[:1500]).toarray()
 truth = test.Y[:1500].toarray().astype(bool)
