@@ -30,11 +30,17 @@ CELLS, VARIANTS, CURVES = (f"reproduction-{name}.csv" for name in ("cells", "var
 PAPERS_PAGE = "reproduction-papers.md"
 """The account of each paper, next to the page."""
 
-INTRODUCTION = f"""# Reproduction results
+INTRODUCTION = """# Reproduction results
 
-The summary counts the cells of the papers’ result tables that vicinal matches. Files to download
-have the details: [table by table]({PAPERS_PAGE}), with the reasons why cells differ,
-[every cell]({CELLS}) with the paper’s figure, vicinal’s figure and the explanation,
+How many cells of the papers’ result tables vicinal matches. [Below](#words-and-files) are the words
+and the files with every cell.
+"""
+
+WORDS = f"""
+## Words and files
+
+Files to download have the details: [table by table]({PAPERS_PAGE}), with the reasons why cells
+differ, [every cell]({CELLS}) with the paper’s figure, vicinal’s figure and the explanation,
 [the variants]({VARIANTS}) cell by cell, and [the values of the figures]({CURVES}).
 
 | word | meaning |
@@ -96,7 +102,7 @@ def summary(stores: Stores) -> str:
     """Return the page as Markdown."""
     every = {name: (paper, _figures(paper, stores)) for name, paper in PAPERS.items()}
     cells = {name: _cells(paper, figures) for name, (paper, figures) in every.items()}
-    parts = [INTRODUCTION, "## Summary\n", _summary(cells)]
+    parts = [INTRODUCTION, "## Summary\n", _summary(cells), WORDS]
     parts += ["\n## With other interpretations of the papers\n"]
     for paper, figures in every.values():
         parts += [f"- {said}" for said in _otherwise(paper, figures)]
