@@ -250,6 +250,7 @@ bench-quality: setup ## Predictions of the blend against linear models (ARGS=nam
 	$(QUALITY_PEERS)/bin/python -m pip install --quiet -r benchmarks/requirements-quality.txt
 	$(if $(ARGS),,$(BIN)/python -m benchmarks.quality_many --peers $(QUALITY_PEERS)/bin/python)
 	$(BIN)/python -m benchmarks.quality --peers $(QUALITY_PEERS)/bin/python $(ARGS)
+	$(BIN)/python tools/readme_figures.py
 
 .PHONY: bench-quality-times
 bench-quality-times: setup ## Seconds and memory of the blend and its peers, on an idle machine (ARGS=names of data sets)

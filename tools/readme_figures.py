@@ -1,45 +1,44 @@
-"""Write the micro-F1 of the blend and its best baseline from the quality page into README.md."""
+"""Write the predictions table of README.md from docs/evidence/quality.md, which has the figures.
+
+``python tools/readme_figures.py`` writes it. A test checks that both agree.
+"""
 
 import re
-import sys
+from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGE, README = ROOT / "docs" / "evidence" / "quality.md", ROOT / "README.md"
-_MEASURED = re.compile(
-    r"^\| ([\w-]+) \| [^|]+ \| [^|]+ \| \*{0,2}(0\.\d+)\*{0,2} \| (0\.\d+) \(", re.MULTILINE
+HEAD = "| | `Blend()` | baseline | | `Blend()` | baseline |\n|---|---|---|---|---|---|\n"
+_ROW = re.compile(
+    r"^\| ([\w-]+) \| [^|]+ \| [^|]+ \| (\*{0,2})0?(\.\d+)\*{0,2} \| 0?(\.\d+) ", re.M
 )
-_SHOWN = re.compile(r"\| ([a-z][\w-]+) \| \*{0,2}\.\d{3}\*{0,2} \| \.\d{3} (?=\|)")
+_TABLE = re.compile(re.escape(HEAD) + r"(?:\|.*\n)+")
 
 
-def figures(page: str) -> dict[str, tuple[str, str]]:
-    """Return the micro-F1 of the blend and of the best baseline by data set.
-
-    Examples
-    --------
-    >>> figures("| yeast | **0.761** | 0.756 (random-forest) | 0.683 | 0.684 (random-forest) | 3 |")
-    {'yeast': ('0.683', '0.684')}
-    """
-    return {name: (blend, best) for name, blend, best in _MEASURED.findall(page)}
+def rows(page: str) -> list[tuple[str, str, str, bool]]:
+    """Return data set, micro-F1 of the blend and of the best baseline, and whether it is higher."""
+    first = page.partition("\n## ")[0]  # the data sets further down were held back
+    return [(name, ours, other, bool(bold)) for name, bold, ours, other in _ROW.findall(first)]
 
 
-def main() -> int:
-    """Replace the figures; return 1 if the page lacks a data set of the README."""
-    measured = figures(PAGE.read_text(encoding="utf-8"))
-    missing = []
+def table(page: str) -> str:
+    """Return the table for the README, in two columns."""
+    cells = [
+        f"{name} | {f'**{ours}**' if best else ours} | {other}"
+        for name, ours, other, best in rows(page)
+    ]
+    half = (len(cells) + 1) // 2
+    pairs = zip_longest(cells[:half], cells[half:], fillvalue=" | | ")
+    return HEAD + "".join(f"| {left} | {right} |\n" for left, right in pairs)
 
-    def renewed(found: re.Match[str]) -> str:
-        if found[1] not in measured:
-            missing.append(found[1])
-            return found[0]
-        blend, best = measured[found[1]]
-        shown = f"**{blend[1:]}**" if blend > best else blend[1:]
-        return f"| {found[1]} | {shown} | {best[1:]} "
 
-    README.write_text(_SHOWN.sub(renewed, README.read_text(encoding="utf-8")), encoding="utf-8")
-    sys.stdout.writelines(f"{PAGE.name} has no figures of {name}\n" for name in missing)
-    return 1 if missing else 0
+def main() -> None:
+    """Write the table."""
+    readme = ROOT / "README.md"
+    page = (ROOT / "docs" / "evidence" / "quality.md").read_text(encoding="utf-8")
+    text = readme.read_text(encoding="utf-8")
+    readme.write_text(_TABLE.sub(table(page), text), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

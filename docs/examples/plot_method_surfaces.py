@@ -116,8 +116,8 @@ draw(vicinal.LabelRidge(kernel="rbf"))
 # %%
 # Blend
 # -----
-# Votes, ridge and the other label, combined by a model of their leave-one-out scores. Blend always
-# predicts at least one label; this causes the boundary on the left.
+# Votes, ridge and the other label, combined by a model of their leave-one-out scores. Here Blend
+# predicts a label for every point. This causes the boundary on the left.
 
 draw(vicinal.Blend())
 
