@@ -35,9 +35,9 @@ class MetricAccumulator:
     as are areas under curves. The others are means of fractions and may differ in the last digits,
     because floating-point sums depend on their order: by less than 1e-12.
 
-    Memory: some 100 bytes per label, and for macro-auc and micro-auc 32 bytes per distinct score of
-    a label. Methods of votes have few of these; a method with a separate score for each row has
-        as many as cells. With more than `most_scores` in total, scores are compared by fewer binary
+    Memory: about 100 bytes per label, and for macro-auc and micro-auc 32 bytes per distinct score
+    of a label. Methods of votes have few of these; a method with a separate score for each row has
+    as many as cells. With more than `most_scores` in total, scores are compared by fewer binary
     digits (``ScoreTally``); this is logged, and ``exact_areas`` is then False.
 
     Examples
