@@ -1,5 +1,7 @@
 """What the methods have learned: saved and read again to the bit, refused where it is damaged."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -8,7 +10,7 @@ from vicinal import DMLkNN
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.graph import NeighborGraph
 from vicinal.index import DenseIndex
-from vicinal.methods import dmlknn, iblr, training
+from vicinal.methods import METHODS, dmlknn, iblr, training
 from vicinal.methods.brknn import BRkNNScoring
 from vicinal.methods.dmlknn import DMLkNNScoring
 from vicinal.methods.iblr import IBLRScoring
@@ -186,3 +188,43 @@ def test_weights_above_1_gib_are_announced():
         iblr.warn_if_large(training(11_586), augment=False)
     with pytest.warns(UserWarning, match="32768 features: its weights take 8 GiB"):
         iblr.warn_if_large(training(2**15), augment=False)
+
+
+def read_attributes(model):
+    """Read every fitted attribute; return how many functions were called, in Python and in C."""
+    calls = 0
+
+    def count(frame, event, argument):
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    names = [name for name in dir(model) if name.endswith("_") and not name.startswith("_")]
+    sys.setprofile(count)
+    try:
+        for name in names:
+            getattr(model, name, None)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def cached(model):
+    """Return the names of what is stored in the fitted state and in its parts."""
+    state = model._version
+    parts = (state, state.scoring, state.rows, state.decision)
+    return [sorted(vars(part)) for part in parts if hasattr(part, "__dict__")]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_no_attribute_of_a_fitted_model_computes(name, make_method):
+    calls = set()
+    for n_rows in (60, 240):
+        rng = np.random.default_rng(0)
+        X = rng.random((n_rows, 6)) * (rng.random((n_rows, 6)) < 0.4)
+        model = make_method(name).fit(X, rng.random((n_rows, 5)) < 0.4)
+        if hasattr(model, "partial_fit"):
+            model.partial_fit(X[:1], [[1, 0, 0, 1, 0]])
+        before = cached(model)
+        calls.add(read_attributes(model))
+        assert cached(model) == before
+    assert len(calls) == 1, "the work does not depend on the number of rows"
