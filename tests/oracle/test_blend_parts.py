@@ -10,7 +10,14 @@ from vicinal import Blend
 from vicinal.methods.blend import global_ridge
 from vicinal.methods.blend import scoring as blend_scoring
 from vicinal.methods.blend.global_ridge import GlobalRidge, KeptFeatures
-from vicinal.methods.blend.parts import NEIGHBORS, View, choose_looks
+from vicinal.methods.blend.parts import (
+    MOST_POINTS,
+    NEIGHBORS,
+    View,
+    choose_looks,
+    rank_points,
+    ranks,
+)
 from vicinal.methods.blend.scoring import CellPlan
 
 VOTERS, POWER, ALPHA, DENSE_ALPHA = 30, 2.0, 1.0, 0.3
@@ -215,6 +222,31 @@ def ranked(rows, asked):
 
     found = [[rank(*pair) for pair in zip(rows.T, row, strict=True)] for row in asked]
     return np.array(found) / (len(rows) - 1)
+
+
+@settings(max_examples=60)
+@given(
+    n=st.integers(1, 600),
+    n_values=st.sampled_from([1, 2, 5, 100, 10**6]),
+    scale=st.sampled_from([1e-300, 1e-3, 1.0, 1e300]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_ranks_are_those_of_the_definition(n, n_values, scale, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-n_values, n_values, (n, 3)) / n_values * scale
+    points = rank_points(rows)
+    if n <= MOST_POINTS:
+        np.testing.assert_array_equal(points, np.sort(rows.T, axis=1))
+    else:
+        assert points.shape == (3, MOST_POINTS)
+        assert all(np.isin(*pair).all() for pair in zip(points, rows.T, strict=True))
+        np.testing.assert_array_equal(points[:, [0, -1]].T, [rows.min(axis=0), rows.max(axis=0)])
+    asked = np.vstack([rows[:20], (rows[:20] + rows[-20:][:20]) / 2, rows[:2] * 4, -rows[:2] * 4])
+    found = ranks(points, asked)
+    wanted = ranked(points.T, asked) if n > 1 else np.zeros(asked.shape)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+    alone = [ranks(points, row[None])[0] for row in asked]
+    np.testing.assert_array_equal(found, alone)
 
 
 def test_measurements_have_votes_local_ridge_and_kernel_ridge():
