@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from tests.service.test_server import HOST, Server
 
 from vicinal import InstanceKNN, save
 from vicinal.preprocess import TextVectorizer
-from vicinal.service import Limits, create_app, served_model, server
+from vicinal.service import Limits, annif_rest, create_app, served_model, server
 from vicinal.service.engine import Engine, Stop
 from vicinal.service.learner import Learner
 from vicinal.service.limits import Budget, ServiceError
@@ -113,6 +114,32 @@ def test_large_bodies_are_decoded_beside_the_event_loop(start, monkeypatch, size
     assert "waits" in refused.json()["error"]["message"]
     assert ask(content).json() == expected
     assert ask(content[:-1]).json()["error"]["code"] == "not-json"
+
+
+def test_large_forms_are_decoded_beside_the_event_loop(start, monkeypatch) -> None:
+    """A form of 4 MB takes most of a second to decode."""
+    client = start()
+    plain, entered, answered = annif_rest.parse_qsl, threading.Event(), threading.Event()
+
+    def slow(text: str, **more: Any) -> Any:
+        entered.set()
+        assert answered.wait(5), "the event loop decodes the form itself"
+        return plain(text, **more)
+
+    def ask() -> Any:
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        content = "text=" + "%63at+" * 20_000
+        return client.post("/v1/projects/pets/suggest", content=content, headers=headers)
+
+    expected = ask().json()
+    assert expected["results"]
+    monkeypatch.setattr(annif_rest, "parse_qsl", slow)
+    with ThreadPoolExecutor(1) as thread:
+        reply = thread.submit(ask)
+        assert entered.wait(5)
+        assert client.get("/livez").is_success
+        answered.set()
+        assert reply.result().json() == expected
 
 
 def many(item: str, count: int) -> str:
@@ -479,6 +506,39 @@ def test_work_stops_when_its_client_leaves(serve, tmp_path) -> None:
     assert running.ask("/v1/models")["models"][0]["rows"] == 9000  # others do not wait for it
     connection.close()
     wait_for(mark)
+
+
+def slow_predictions(marks: Path) -> None:
+    """Let each portion of a large prediction take a fifth of a second, and leave a mark."""
+    real, numbers = served_model.predictions, count()
+
+    def predictions(*arguments: Any) -> Any:
+        time.sleep(0.2)
+        (marks / str(next(numbers))).touch()
+        return real(*arguments)
+
+    served_model.predictions = predictions
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (f"{MODEL}/predict", {"rows": [{"text": "a cat"}] * 900}),
+        ("/label-studio/pets/predict", {"tasks": [{"data": {"text": "a cat"}}] * 900}),
+    ],
+)
+def test_large_predictions_stop_when_their_client_leaves(serve, tmp_path, path, body) -> None:
+    marks = tmp_path / "portions"
+    marks.mkdir()
+    running = serve(partial(slow_predictions, marks))
+    content = json.dumps(body).encode()
+    with running.connect() as connection:
+        connection.sendall(running.head(path, len(content)) + content)
+        wait_for(marks / "0")
+    time.sleep(0.6)  # the portion that was under way, and what the event loop needs
+    done = len(list(marks.iterdir()))
+    time.sleep(0.6)
+    assert len(list(marks.iterdir())) == done
 
 
 def test_a_stop_ends_in_time_with_its_snapshot_beside_endless_work(serve, tmp_path) -> None:

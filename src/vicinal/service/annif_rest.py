@@ -24,7 +24,8 @@ from vicinal.service.api import (
     engine_of,
     engines,
     known_query,
-    sent,
+    prediction_reply,
+    read_body,
 )
 from vicinal.service.engine import Engine, Predicted
 from vicinal.service.limits import ServiceError, bad_value
@@ -190,7 +191,7 @@ async def suggest(request: Request, model_id: ModelId) -> Response:
     def show(predicted: Predicted) -> object:
         return {"results": _suggestions(engine, predicted.rows[0], threshold)}
 
-    return sent(await engine.predict([{"text": form["text"]}], int(limit), show))
+    return await prediction_reply(request, engine, [{"text": form["text"]}], int(limit), show)
 
 
 @router.post("/{model_id}/suggest-batch", response_model=list[BatchReply], responses=ERRORS)
@@ -216,7 +217,7 @@ async def suggest_batch(
             for prediction, document in zip(predicted.rows, body.documents, strict=True)
         ]
 
-    return sent(await engine.predict(rows, limit, show))
+    return await prediction_reply(request, engine, rows, limit, show)
 
 
 @router.post("/{model_id}/learn", status_code=204, responses=CHANGE_ERRORS)
@@ -268,10 +269,14 @@ async def _form(request: Request) -> dict[str, str]:
     if kind != "application/x-www-form-urlencoded":
         raise ServiceError(415, "not-a-form", "expected application/x-www-form-urlencoded")
     try:
-        text = (await request.body()).decode("ascii")
-        return dict(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=100))
+        return await read_body(request, _fields)
     except ValueError:
         raise ServiceError(400, "not-a-form", "the body is not a form in UTF-8") from None
+
+
+def _fields(body: bytes) -> dict[str, str]:
+    text = body.decode("ascii")
+    return dict(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=100))
 
 
 def _number(form: dict[str, str], name: str, default: float, low: float, high: float) -> float:

@@ -2,9 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import Response
@@ -13,7 +13,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
 
 from vicinal.service.access import needs
-from vicinal.service.engine import Engine, to_json
+from vicinal.service.engine import Engine, Predicted, to_json
 from vicinal.service.learner import Outcome
 from vicinal.service.limits import ServiceError, bad_value
 from vicinal.service.request_rows import Row
@@ -76,18 +76,26 @@ async def known_query(request: Request) -> None:
 INLINE_BYTES = 2**16
 """Larger bodies are decoded beside the event loop."""
 _decoding = ThreadPoolExecutor(1, thread_name_prefix="decode")
+Content = TypeVar("Content")
+
+
+async def read_body(request: Request, decode: Callable[[bytes], Content]) -> Content:
+    """Return what a body contains; a large one is decoded in a thread."""
+    body = await request.body()
+    if len(body) <= INLINE_BYTES:
+        return decode(body)
+    return await asyncio.get_running_loop().run_in_executor(_decoding, decode, body)
 
 
 class LargeBodyRequest(Request):
     """A request whose body does not keep others waiting while it is decoded."""
 
     async def json(self) -> Any:
-        """Return what the body contains; a large one is decoded in a thread."""
-        body = await self.body()
-        if len(body) <= INLINE_BYTES or hasattr(self, "_json"):
+        """Return what the body contains."""
+        if len(await self.body()) <= INLINE_BYTES:
             return await super().json()
-        loop = asyncio.get_running_loop()
-        self._json = await loop.run_in_executor(_decoding, decoded, body)
+        if not hasattr(self, "_json"):
+            self._json = await read_body(self, decoded)
         return self._json
 
 
@@ -178,6 +186,21 @@ async def _left(request: Request) -> None:
         pass
 
 
+async def prediction_reply(
+    request: Request,
+    engine: Engine,
+    rows: Sequence[Row],
+    top: int,
+    show: Callable[[Predicted], object],
+    with_label_scores: bool = False,
+) -> Response:
+    """Return the reply that shows predictions; a large one is stopped if its client leaves."""
+    work = engine.predict(rows, top, show, with_label_scores)
+    if engine.is_large(rows, top):
+        return await while_connected(request, work)
+    return sent(await work)
+
+
 def plain(rows: Iterable[BaseModel]) -> tuple[Row, ...]:
     """Return the rows of a request as plain dictionaries."""
     return tuple(dict(row) for row in rows)
@@ -192,10 +215,7 @@ async def predict(request: Request, model_id: ModelId, body: PredictRequest) -> 
     rows = plain(body.rows)
     if body.explain:
         return await while_connected(request, engine.predict_and_explain(rows, body.top))
-    work = engine.predict(rows, body.top, engine.show)
-    if engine.is_large(rows, body.top):
-        return await while_connected(request, work)
-    return sent(await work)
+    return await prediction_reply(request, engine, rows, body.top, engine.show)
 
 
 @router.get("", response_model=ModelList, responses=ERRORS)

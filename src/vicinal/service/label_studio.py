@@ -25,7 +25,7 @@ from vicinal.service.api import (
     engine_of,
     engines,
     known_query,
-    sent,
+    prediction_reply,
 )
 from vicinal.service.engine import Engine, Predicted
 from vicinal.service.learner import Replacement
@@ -232,7 +232,7 @@ async def predict(
         version = f"{engine.id}-{predicted.version}"
         return {"results": [_shown(each, config, version) for each in predicted.rows]}
 
-    return sent(await engine.predict(rows, 1, show, with_label_scores=True))
+    return await prediction_reply(request, engine, rows, 1, show, with_label_scores=True)
 
 
 def _shown(prediction: Prediction, config: LabelConfig, version: str) -> dict[str, Any]:
