@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from readers import readers_of_versions
 
 from vicinal.methods import load
+from vicinal.methods.feature_knn import ChangedFeatureKNNScoring
 
 pytestmark = pytest.mark.native
 
@@ -95,6 +96,40 @@ def test_an_interrupted_change_changes_nothing(method, learns, monkeypatch):
     assert np.array_equal(model.scores(queries).toarray(), wanted)
     changed.step("learn")
     changed.check()
+
+
+@pytest.mark.parametrize("method", REVISING)
+@pytest.mark.parametrize("as_sparse", [True, False])
+def test_a_prepared_model_learns_its_first_row_without_copying_the_others(
+    method, as_sparse, monkeypatch
+):
+    changed = Changed(method, "cosine", 2, as_sparse=as_sparse)
+    model = changed.model.prepare()
+    prepared = rows_of(model)
+    built = ChangedFeatureKNNScoring.of
+    monkeypatch.setattr(ChangedFeatureKNNScoring, "of", None)
+    changed.step("learn")
+    monkeypatch.setattr(ChangedFeatureKNNScoring, "of", built)
+    learned = rows_of(model)
+    assert prepared.keys() == learned.keys()
+    assert all(np.shares_memory(prepared[name], learned[name]) for name in prepared)
+    changed.check()
+    before = rows_of(model)
+    model.prepare()  # there is room left: nothing moves
+    assert all(np.shares_memory(each, before[name]) for name, each in rows_of(model).items())
+
+
+def rows_of(model):
+    """Return the arrays with the rows of a model, and of the views of a blend."""
+    views = getattr(model.scoring_, "views", ())
+    searched = [model.search_, *(view.rows for view in views)]
+    found = {}
+    for number, rows in enumerate(searched):
+        X = rows.X
+        parts = {"X": X} if isinstance(X, np.ndarray) else {"X": X.data, "columns": X.indices}
+        found |= {(number, name): values for name, values in parts.items()}
+        found[number, "ids"] = rows.place_ids
+    return found
 
 
 def test_other_parameters_hold_from_the_next_change_on():

@@ -5,8 +5,10 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.service.conftest import WRITE
@@ -15,7 +17,7 @@ from vicinal import BRkNN
 from vicinal.errors import ModelFormatError
 from vicinal.service import create_app, store
 from vicinal.service.limits import ServiceError, StoreError
-from vicinal.service.store import Change, Event, EventStore
+from vicinal.service.store import Change, Event, EventStore, first_digest
 
 
 def test_the_store_is_durable_by_its_settings(tmp_path) -> None:
@@ -278,6 +280,45 @@ def test_a_failed_commit_leaves_no_trace(tmp_path) -> None:
     assert kept.last_version("m") == 0
     kept.append(events[:2])
     assert kept.last_version("m") == 2
+    kept.close()
+
+
+def test_the_log_is_moved_into_the_file_beside_the_lessons(tmp_path, monkeypatch) -> None:
+    entered, released = threading.Event(), threading.Event()
+    real = store._Checkpoints._run
+
+    def slow(checkpoints: Any) -> None:
+        entered.set()
+        assert released.wait(10)
+        real(checkpoints)
+
+    monkeypatch.setattr(store, "CHECKPOINT_PAGES", 20)
+    monkeypatch.setattr(store._Checkpoints, "_run", slow)
+    path = tmp_path / "s.sqlite"
+    kept = EventStore(path)
+    kept.bind("m", "f")
+    size, previous = path.stat().st_size, first_digest("f")
+
+    def append(version: int) -> str:
+        change = Change("learn", ({"text": "x" * 5000, "labels": []},))
+        event = Event("m", version, change, (version,), "t", previous)
+        kept.append([event])
+        return event.digest
+
+    for version in range(1, 31):
+        previous = append(version)
+    assert entered.wait(10)
+    assert path.stat().st_size == size  # no commit has moved anything, or waited for it
+    released.set()
+    kept._checkpoints._running.result(10)
+    assert path.stat().st_size > size
+    kept._checkpoints._connection.close()  # a checkpoint that fails loses nothing
+    for version in range(31, 41):
+        previous = append(version)
+    kept.close()
+    kept = EventStore(path)
+    kept.bind("m", "f")
+    assert kept.verify("m", {40}) == {40: previous}
     kept.close()
 
 

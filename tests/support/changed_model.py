@@ -20,7 +20,10 @@ FEW_NEIGHBORS = {
         "centers": np.array([[0.5] * 5, [0.9, 0.0, 0.0, 0.9, 0.0], [0.0, 0.5, 0.5, 0.0, 0.9]]),
     },
 }
-STEPS = ("learn", "learn", "learn", "again", "empty", "forget", "forget", "name", "compact")
+STEPS = (
+    *("learn", "learn", "learn", "again", "empty", "forget", "forget", "name", "compact"),
+    "prepare",
+)
 
 
 @contextmanager
@@ -73,8 +76,8 @@ class Changed:
                 gone = rng.choice(self.alive, size=count, replace=False)
                 self.alive = np.setdiff1d(self.alive, gone)
                 self.model.forget(gone)
-        elif what == "compact":
-            self.model.compact()
+        elif what in ("compact", "prepare"):
+            getattr(self.model, what)()
         else:
             rows = tied_rows(rng, int(rng.integers(1, 3)), counts=self.counts)
             if what == "again":

@@ -175,6 +175,16 @@ class GrowingArray:
                 self._values[count:stop] = fresh
                 self._used = stop
                 return self
+        return self._larger(count, fresh)
+
+    def with_room(self, count: int) -> "GrowingArray":
+        """Return an array of the first `count` entries that takes further ones without a copy."""
+        has_room = count == self._used and count < len(self._values)
+        return self if has_room else self._larger(count, self._values[:0])
+
+    def _larger(self, count: int, fresh: NDArray[Any]) -> "GrowingArray":
+        """Return the first entries and `fresh` in new memory, with spare capacity."""
+        stop = count + len(fresh)
         head = self._values[:count] if self._mapped is None else self._mapped
         room = len(head) + self._room(stop - len(head))  # only what is behind a file is in memory
         values = room_behind_map(head, room) if count >= len(head) else None
@@ -258,19 +268,24 @@ class _Region:
             self._libc.munmap(ctypes.c_void_p(self.address), self._size)
 
 
+def is_mapped(values: NDArray[Any]) -> bool:
+    """Tell whether the entries of an array are those of a mapped file."""
+    owner: object = values
+    while isinstance(owner, np.ndarray | memoryview):
+        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
+    return isinstance(owner, mmap.mmap)
+
+
 def room_behind_map(mapped: NDArray[Any], count: int) -> NDArray[Any] | None:
     """Return an array of `count` entries that begins with those of a mapped file, not copied.
 
     None if the entries are not mapped, are few, or the system cannot show a file at two addresses
     (it is not Linux). What is written behind them is in memory and never reaches the file.
     """
-    owner: object = mapped
-    while isinstance(owner, np.ndarray | memoryview):
-        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
     offset = mapped.ctypes.data % mmap.PAGESIZE
     if (
         sys.platform != "linux"
-        or not isinstance(owner, mmap.mmap)
+        or not is_mapped(mapped)
         or mapped.ndim != 1
         or not mapped.flags.c_contiguous
         or mapped.nbytes < MAPPED_ROOM_FROM
@@ -436,6 +451,32 @@ def with_rows(matrix: Csr, fresh: Csr) -> Csr:
         room.indptr.head(stop + 1),
         (stop, n_columns),
         room.indptr32.head(stop + 1),
+        room,
+    )
+
+
+def with_room(matrix: Csr) -> Csr:
+    """Return the same rows in arrays to which :func:`with_rows` adds rows without a copy.
+
+    Mapped rows stay where they are: they are never copied.
+    """
+    whole = trust(matrix)
+    parts, n_rows = known_parts(whole), int(matrix.shape[0])
+    if parts is None or parts.room is not None or is_mapped(whole.data):
+        return whole
+    n_entries = int(parts.indptr[-1])
+    room = Room(
+        GrowingArray(parts.indptr).with_room(n_rows + 1),
+        GrowingArray(whole.indptr).with_room(n_rows + 1),
+        GrowingArray(parts.indices).with_room(n_entries),
+        GrowingArray(whole.data).with_room(n_entries),
+    )
+    return checked_csr(
+        room.data.head(n_entries),
+        room.indices.head(n_entries),
+        room.indptr.head(n_rows + 1),
+        whole.shape,
+        room.indptr32.head(n_rows + 1),
         room,
     )
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._core.arrays import Bool, Csr, Features, Float, Int, Int32
-from vicinal._core.csr import GrowingArray, to_user, trust, with_rows
+from vicinal._core.csr import GrowingArray, is_mapped, to_user, trust, with_room, with_rows
 from vicinal._core.progress import blocks, is_seen
 from vicinal._core.threads import ForkLock
 from vicinal._core.validation import as_csr, csr_parts
@@ -207,6 +207,21 @@ class TrainingRows:
                 index_ids = index_ids.extended(self.n_places, added.astype(np.int32))
             larger._indexed = index, index_ids
         return larger
+
+    def with_room(self) -> "TrainingRows":
+        """Return the same rows, to which the next ones are added without a copy."""
+        dense_room, id_room = self._rooms[0], self._rooms[1].with_room(self.n_places)
+        if isinstance(self.X, sparse.csr_array):
+            X: Features = with_room(self.X)
+        elif is_mapped(self.X):
+            X = self.X
+        else:
+            dense_room = (dense_room or GrowingArray(self.X)).with_room(self.n_places)
+            X = dense_room.head(self.n_places)
+        same = self._like(X, id_room.head(self.n_places), self.n_ids)
+        same.gone, same._n_gone, same._gone_room = self.gone, self._n_gone, self._gone_room
+        same._rooms, same._indexed = (dense_room, id_room), self._indexed
+        return same
 
     def _with(
         self, X: Features, ids: Int

@@ -70,6 +70,8 @@ class LiveData:
         self._counts: Int | None = None
         self._of: FittedState | None = None
         self._is_changing = False
+        self.ready: tuple[TrainingRows, Scoring] | None = None
+        """Rows that were not changed yet, with what was learned from them, ready to be revised."""
         self.rule: Decision | None = None
         self.fits_threshold = False
 
@@ -93,7 +95,7 @@ class LiveData:
 
     def drop(self) -> None:
         """Drop all data."""
-        self.graph = self._counts = self._of = self.rule = None
+        self.graph = self._counts = self._of = self.ready = self.rule = None
 
     def follows(self, version: FittedState) -> bool:
         """Tell whether the data belongs to a version."""
@@ -266,7 +268,9 @@ class SmallChange:
         self, version: FittedState, changed: ChangedRows, names: tuple[str, ...], **counts: int
     ) -> FittedState:
         """Return the version after a change; a threshold fitted on scores stays unchanged."""
-        scoring = self.model._update(version.scoring, changed)
+        known, self.live.ready = self.live.ready, None
+        is_ready = known is not None and known[0] is version.rows
+        scoring = self.model._update(known[1] if known and is_ready else version.scoring, changed)
         decision, calibration = version.decision, version.calibration
         if self.fits_threshold:
             calibration = calibration.after(**counts)
@@ -536,7 +540,10 @@ class IncrementalEstimator(NeighborEstimator):
         with self._changing() as change:
             version = change.version
             if change.can_update(1, version.rows.n_rows):
-                version, _ = change.with_graph()
+                version, graph = change.with_graph()
+                version = replace(version, rows=version.rows.with_room())
+                changed = ChangedRows(version.rows, version.scoring.Y, graph, change.live)
+                change.live.ready = version.rows, self._update(version.scoring, changed)
             change.live.keep_for(version)
             self._publish(version)
         return self

@@ -442,11 +442,12 @@ class Blend(IncrementalEstimator):
         )
 
     def prepare(self) -> Self:
-        """Compute now what the first change would need: the inverses of the global ridges."""
+        """Compute now what the first change would need: the inverses, and room for further rows."""
         with self._changing() as reviser:
             version = reviser.version
             with using_threads(version.rows.n_jobs):
-                version = replace(version, scoring=_blend(version.scoring).ready())
+                scoring = _blend(version.scoring).ready().with_room()
+            version = replace(version, rows=version.rows.with_room(), scoring=scoring)
             reviser.live.keep_for(version)
             self._publish(version)
         return self

@@ -490,6 +490,11 @@ class BlendScoring:
     ) -> tuple[GlobalRidge, ...]:
         return tuple(ridge.changed(self._phi(ridge, seen), Y, sign) for ridge in self.ridges)
 
+    def with_room(self) -> Self:
+        """Return the same blend, whose views take further rows without a copy."""
+        views = [replace(view, rows=view.rows.with_room()) for view in self.views]
+        return replace(self, views=tuple(views))
+
     @on_one_blas_thread
     def ready(self) -> Self:
         """Return the blend with the inverses that changes need."""
