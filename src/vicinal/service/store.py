@@ -323,7 +323,7 @@ CHECKPOINT_PAGES = 1000
 """Pages of the log after which they are moved into the file: 4 MiB."""
 MOST_PAGES = 16 * CHECKPOINT_PAGES
 """Pages of the log after which a commit moves them itself, if the thread does not keep up."""
-PAGES_PER_COMMIT = 5
+PAGES_PER_COMMIT = 3
 """Pages that a small commit writes: of the table, and of its indexes."""
 PAGE_BYTES = 4096
 
