@@ -18,6 +18,9 @@ from pathlib import Path
 from benchmarks.service_process import HOST, ServiceProcess, request_bytes
 
 MOST_KILLS = 500
+MOST_REQUESTS = 20
+"""Requests that are acknowledged before a kill, at most: a random number."""
+MOST_SECONDS = 60.0
 
 
 @dataclass
@@ -69,7 +72,8 @@ def kill_often(
     while done < kills or (taught.examples < examples and done < MOST_KILLS):
         server = _started(model, store, taught)
         with _teaching(server, taught):
-            time.sleep(rng.uniform(0.1, 1.5))
+            _wait_for(taught, taught.acknowledged + rng.randint(0, MOST_REQUESTS))
+            time.sleep(rng.uniform(0.0, 0.3))
             server.stop(signal.SIGKILL)
         done += 1
     server = _started(model, store, taught)
@@ -91,6 +95,13 @@ def _started(model: Path, store: Path, taught: Taught) -> ServiceProcess:
     server = ServiceProcess(model, store)
     taught.starts.append(server.seconds_to_start)
     return server
+
+
+def _wait_for(taught: Taught, count: int) -> None:
+    """Wait until so many requests were acknowledged, however busy the machine is."""
+    end = time.monotonic() + MOST_SECONDS
+    while taught.acknowledged < count and time.monotonic() < end:
+        time.sleep(0.005)
 
 
 def _learned(server: ServiceProcess) -> dict[int, int]:
