@@ -31,10 +31,11 @@ from vicinal.service.server import keep_what_is_loaded
 from vicinal.service.store import Change
 
 METHODS = (
-    *("blend", "brknn", "feature-knn", "instance-knn", "lamlknn", "lcif", "local-ridge"),
+    *("blend", "brknn", "feature-knn", "instance-knn", "lcif", "local-ridge"),
     *("lpknn", "mlknn"),
 )
-"""Methods that revise what they learned; label ridge and IBLR are fitted again for each lesson."""
+"""Methods that revise what they learned. Label ridge, IBLR and LAML-kNN, whose clusters move, are
+fitted again for each lesson."""
 MOST_LESSONS = 10_000
 Lessons = list[tuple[str, list[str]]]
 
