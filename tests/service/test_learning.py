@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import time
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,12 @@ import pytest
 from sklearn.pipeline import Pipeline
 from tests.service.conftest import TEXTS, WRITE, text_model
 
-from vicinal import DMLkNN, MLkNN, load
+from vicinal import MLkNN, load
+from vicinal.decision import Decision, TopS
 from vicinal.index import TrainingRows
+from vicinal.methods import NeighborEstimator
+from vicinal.methods.brknn import BRkNNScoring
+from vicinal.methods.training import Training
 from vicinal.preprocess import TextVectorizer
 from vicinal.service import Limits, served_model
 from vicinal.service import learner as module
@@ -375,16 +380,26 @@ def test_a_service_without_a_store_learns_nothing(start) -> None:
     assert client.get("/v1/models/pets/taught").json() == {"taught": [], "version": 0}
 
 
-def test_a_method_that_cannot_learn_says_so(start, tmp_path) -> None:
-    model = DMLkNN(1).fit([[0.0], [1.0], [2.0]], [["a"], ["b"], ["a"]])
+@dataclass(eq=False, repr=False, kw_only=True)
+class FitOnce(NeighborEstimator):
+    """A method of a user that learns from all rows only; no registry knows it."""
+
+    n_neighbors: int = 1
+
+    def _own_decision(self) -> Decision:
+        return TopS(1)
+
+    def _fit_scoring(self, training: Training) -> BRkNNScoring:
+        return BRkNNScoring.fit(training, self.n_neighbors)
+
+
+def test_a_method_that_cannot_learn_says_so(start) -> None:
+    model = FitOnce().fit([[0.0], [1.0], [2.0]], [["a"], ["b"], ["a"]])
     client = start(models={"levels": model})
     body = {"rows": [{"values": [1.0], "labels": ["a"]}]}
     headers = {"Authorization": f"Bearer {WRITE}"}
     reply = client.post("/v1/models/levels/learn", json=body, headers=headers)
     assert (reply.status_code, reply.json()["error"]["code"]) == (409, "cannot-learn")
-    reply = client.post("/v1/models/levels/snapshot", headers=headers)
-    assert reply.status_code == 200  # it has no graph to keep
-    assert not list((tmp_path / reply.json()["path"]).parent.glob("*.graph.npz"))
 
 
 @pytest.mark.usefixtures("bad_labels_refused")
