@@ -456,13 +456,10 @@ def with_rows(matrix: Csr, fresh: Csr) -> Csr:
 
 
 def with_room(matrix: Csr) -> Csr:
-    """Return the same rows in arrays to which :func:`with_rows` adds rows without a copy.
-
-    Mapped rows stay where they are: they are never copied.
-    """
+    """Return the same rows in arrays to which :func:`with_rows` adds rows without a copy."""
     whole = trust(matrix)
     parts, n_rows = known_parts(whole), int(matrix.shape[0])
-    if parts is None or parts.room is not None or is_mapped(whole.data):
+    if parts is None or parts.room is not None:
         return whole
     n_entries = int(parts.indptr[-1])
     room = Room(

@@ -209,12 +209,15 @@ class TrainingRows:
         return larger
 
     def with_room(self) -> "TrainingRows":
-        """Return the same rows, to which the next ones are added without a copy."""
+        """Return the same rows, to which the next ones are added without a copy.
+
+        Those of a file stay there: they are never copied.
+        """
+        if is_mapped(self.X.data if isinstance(self.X, sparse.csr_array) else self.X):
+            return self
         dense_room, id_room = self._rooms[0], self._rooms[1].with_room(self.n_places)
         if isinstance(self.X, sparse.csr_array):
             X: Features = with_room(self.X)
-        elif is_mapped(self.X):
-            X = self.X
         else:
             dense_room = (dense_room or GrowingArray(self.X)).with_room(self.n_places)
             X = dense_room.head(self.n_places)
