@@ -1,7 +1,8 @@
 """Compare the search with other libraries: medians, ratios, memory, and the neighbours found.
 
-``python -m benchmarks.index`` runs small cases; ``--full`` those of the published table;
-``--data NAME…`` data sets of the catalogue or ``.npz`` files.
+``python -m benchmarks.index`` runs small cases; ``--full`` larger ones; ``--data NAME…`` data sets
+of the catalogue or ``.npz`` files; ``--rows N --features M`` generated rows of another size.
+``--sampled`` queries with some of the rows themselves, each left out; ``--single`` one row a call.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.index_data import Case, catalogued, generated
+from benchmarks.index_data import KINDS, Case, catalogued, generated
 from benchmarks.index_peers import (
     Found,
     agreement,
@@ -25,12 +26,13 @@ from benchmarks.index_peers import (
     load_peers,
     sparse_dot_topn,
 )
-from benchmarks.index_runs import CLOCKS, Clock, OurSearch, Run, measured, timed
+from benchmarks.index_runs import CLOCKS, Clock, LeftOut, OurSearch, Run, measured, timed
 from benchmarks.recording import Measurement, record
 from vicinal._core.threads import thread_count
 from vicinal.index import DenseIndex, InvertedIndex
 
 K = 30
+SINGLE_CALLS = 10_000
 SKLEARN_ROWS = 200_000
 SKLEARN_QUERIES = 200
 
@@ -48,26 +50,24 @@ class Line:
     rows_mb: float
 
 
-def sparse_line(case: Case, repeats: int, clock: Clock, *, with_sklearn: bool) -> Line:
+def sparse_line(case: Case, k: int, repeats: int, clock: Clock, *, with_sklearn: bool) -> Line:
     """Measure one sparse case."""
     threads = thread_count()
     n_queries = case.queries.shape[0]
-    ours, found, search = measured(
-        lambda: OurSearch(InvertedIndex(case.rows, "cosine"), case.queries, K),
-        n_queries,
-        repeats,
-        clock,
-    )
+    ours, found, search = measured(lambda: prepared(case, k), n_queries, repeats, clock)
+    most = k if case.places is None else k + 1
     peer, peer_found, _ = measured(
-        partial(sparse_dot_topn, case, K, threads), n_queries, repeats, clock
+        partial(sparse_dot_topn, case, most, threads), n_queries, repeats, clock
     )
+    if case.places is not None:
+        peer_found[0][peer_found[0] == case.places[:, np.newaxis]] = -1
     peers = {"sparse_dot_topn": peer}
     if with_sklearn:
         few = Case(case.name, case.rows, case.queries[:SKLEARN_QUERIES])
-        brute = partial(brute_cosine, few, K, threads)
+        brute = partial(brute_cosine, few, k, threads)
         peers["scikit-learn"], _, _ = measured(brute, few.queries.shape[0], 1, clock)
     return Line(
-        case.name,
+        f"{case.name}, k = {k}",
         n_queries,
         ours,
         peers,
@@ -75,6 +75,13 @@ def sparse_line(case: Case, repeats: int, clock: Clock, *, with_sklearn: bool) -
         search.index.nbytes / 1e6,
         (case.rows.nnz * 8 + case.rows.shape[0] * 4) / 1e6,
     )
+
+
+def prepared(case: Case, k: int) -> OurSearch | LeftOut:
+    """Return our search of a case."""
+    if case.places is not None:
+        return LeftOut(InvertedIndex(case.rows, "cosine"), case.rows, case.places, k)
+    return OurSearch(InvertedIndex(case.rows, "cosine"), case.queries, k)
 
 
 def self_line(case: Case, repeats: int, clock: Clock) -> tuple[float, float]:
@@ -94,16 +101,17 @@ def self_line(case: Case, repeats: int, clock: Clock) -> tuple[float, float]:
     return own / n * 1e3, all_rows / n * 1e3
 
 
-def single_line(case: Case) -> tuple[float, float]:
-    """Return the median and the 99th percentile of single queries in milliseconds."""
+def single_line(case: Case, k: int, calls: int) -> str:
+    """Return the median and late percentiles of single queries in milliseconds."""
     index = InvertedIndex(case.rows, "cosine")
+    queries = [case.queries[[i]] for i in range(min(calls, case.queries.shape[0]))]
     times = []
-    for i in range(min(500, case.queries.shape[0])):
-        query = case.queries[[i]]
+    for i in range(calls):
         start = time.perf_counter()
-        index.query(query, K)
+        index.query(queries[i % len(queries)], k)
         times.append((time.perf_counter() - start) * 1e3)
-    return float(np.median(times)), float(np.percentile(times, 99))
+    middle, late, latest = np.quantile(times, (0.5, 0.99, 0.999))
+    return f"{middle:.3f} ms, p99 {late:.3f} ms, p99.9 {latest:.3f} ms: {latest / middle:.1f} ×"
 
 
 def dense_line(n_rows: int, n_features: int, repeats: int, clock: Clock) -> Line:
@@ -156,7 +164,7 @@ def figures(run: Run, ours: Run) -> tuple[str, str, str, str]:
 
 def kept(line: Line, clock: str) -> list[Measurement]:
     """Return the figures of a line that are kept: our time, and that of the others against it."""
-    case = f"{line.case}, k = {K}"
+    case = line.case
     return [
         Measurement(f"{case}, {clock} time", line.ours.ms, "ms per query"),
         *(
@@ -168,22 +176,24 @@ def kept(line: Line, clock: str) -> list[Measurement]:
 
 def cases(arguments: argparse.Namespace) -> Iterator[Case]:
     """Yield the sparse cases asked for, each made when its turn comes."""
+    n_queries, kinds = arguments.queries, arguments.kinds
     for name in arguments.data:
-        for kind in ("binary", "tfidf", "weighted"):
-            yield catalogued(name, 4000, kind)
+        for kind in kinds or ("binary", "tfidf", "weighted"):
+            yield catalogued(name, n_queries or 4000, kind, sampled=arguments.sampled)
     if arguments.data:
         return
     sizes = [(100_000, 200_000), (500_000, 1_000_000)] if arguments.full else [(50_000, 100_000)]
+    if arguments.rows:
+        sizes = [(arguments.rows, arguments.features)]
     for n, m in sizes:
-        for kind in ("binary", "uniform", "tfidf"):
-            yield generated(n, m, 2000, kind)
+        for kind in kinds or ("binary", "uniform", "tfidf"):
+            yield generated(n, m, n_queries or 2000, kind)
 
 
 def extras(clock: Clock, *, full: bool) -> Line:
     """Print latency and the self-graph; return the line of the dense case."""
     large = (500_000, 1_000_000) if full else (50_000, 100_000)
-    alone = single_line(generated(*large, 500, "binary"))
-    print("single query, median and p99 in ms: {:.3f} {:.3f}".format(*alone))
+    print(f"single query: {single_line(generated(*large, 500, 'binary'), K, 500)}")
     small = (100_000, 200_000) if full else (20_000, 50_000)
     own = self_line(generated(*small, 1, "binary"), 3, clock)
     print("ms per row, self-graph and all rows queried: {:.4f} {:.4f}".format(*own))
@@ -195,6 +205,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="the sizes of the published table")
     parser.add_argument("--data", nargs="*", default=[], help="catalogue names or .npz files")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, help="of values; default: all")
+    parser.add_argument("--rows", type=int, help="of generated cases, with --features")
+    parser.add_argument("--features", type=int, default=1_600_000)
+    parser.add_argument("--queries", type=int)
+    parser.add_argument("--k", type=int, default=K)
+    parser.add_argument("--sampled", action="store_true", help="queries are rows that are left out")
+    parser.add_argument("--single", action="store_true", help="one query a call, 10,000 calls")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument(
         "--clock", choices=CLOCKS, default="wall", help="cpu: for a machine that is not idle"
@@ -204,10 +221,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     load_peers()
     lines = []
     for case in cases(arguments):
+        if arguments.single:
+            print(f"{case.name}: {single_line(case, arguments.k, SINGLE_CALLS)}")
+            continue
         small = case.rows.shape[0] <= SKLEARN_ROWS
-        lines.append(sparse_line(case, arguments.repeats, clock, with_sklearn=small))
+        lines.append(sparse_line(case, arguments.k, arguments.repeats, clock, with_sklearn=small))
         show(lines[-1:])
-    if not arguments.data:
+    if not (arguments.data or arguments.rows):
         lines.append(extras(clock, full=arguments.full))
     show(lines)
     record("index", [one for line in lines for one in kept(line, arguments.clock)])

@@ -7,18 +7,21 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from vicinal._core.arrays import Csr
+from vicinal._core.arrays import Csr, Int
 from vicinal.datasets.generated import zipf_rows
 from vicinal.preprocess import TfIdf
+
+KINDS = ("binary", "uniform", "tfidf", "weighted")
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """Rows to index and queries that are not among them."""
+    """Rows to index and queries; these are not among the rows unless `places` says where."""
 
     name: str
     rows: Csr
     queries: Csr
+    places: Int | None = None
 
 
 def with_weights(matrix: Csr, kind: str, seed: int = 7) -> Csr:
@@ -46,8 +49,8 @@ def generated(n_rows: int, n_features: int, n_queries: int, kind: str) -> Case:
     return Case(name, both[:n_rows], both[n_rows:])
 
 
-def catalogued(name: str, n_queries: int, kind: str) -> Case:
-    """Return a data set's features and rows held out as queries.
+def catalogued(name: str, n_queries: int, kind: str, *, sampled: bool = False) -> Case:
+    """Return a data set's features and rows held out as queries, or some of the rows themselves.
 
     `kind`: "binary"; "tfidf", the weights that the library gives to words that a text has or lacks;
     or "weighted", the values of the data set, or those of :func:`with_weights` if all are 1.
@@ -66,8 +69,11 @@ def catalogued(name: str, n_queries: int, kind: str) -> Case:
         matrix.data = np.ones(matrix.nnz, dtype=np.float32)
     held_out = min(n_queries, matrix.shape[0] // 4)
     order = np.random.default_rng(3).permutation(matrix.shape[0])
-    rows, queries = matrix[order[:-held_out]], matrix[order[-held_out:]]
+    chosen = order[-held_out:]
+    rows, queries = matrix if sampled else matrix[order[:-held_out]], matrix[chosen]
     if kind == "tfidf":
         weigh = TfIdf().fit(rows)
         rows, queries = (sparse.csr_array(weigh.transform(each)) for each in (rows, queries))
+    if sampled:
+        return Case(f"{path.stem} {kind}, sampled rows left out", rows, queries, chosen)
     return Case(f"{path.stem} {kind}", rows, queries)

@@ -9,7 +9,9 @@ from typing import Any, TypeAlias, TypeVar
 
 from benchmarks.index_peers import Found, Search
 from benchmarks.memory import peak_growth
+from vicinal._core.arrays import Csr, Int
 from vicinal.index import DenseIndex, InvertedIndex
+from vicinal.index.training_rows import TrainingRows
 
 Clock: TypeAlias = Callable[[], float]
 CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "cpu": time.process_time}
@@ -52,6 +54,22 @@ class OurSearch:
     def __call__(self) -> Found:
         """Search once."""
         graph = self.index.query(self.queries, self.k)
+        return graph.ids, graph.values
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The k nearest other rows of some of the indexed rows."""
+
+    index: InvertedIndex
+    rows: Csr
+    places: Int
+    k: int
+
+    def __call__(self) -> Found:
+        """Search once, as a fit that samples its rows does."""
+        known = TrainingRows(self.rows, "cosine", None, algorithm=lambda *_: self.index)
+        graph = known.query_rows(self.places, self.k)
         return graph.ids, graph.values
 
 
