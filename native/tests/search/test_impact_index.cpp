@@ -292,25 +292,6 @@ void a_row_with_a_large_error_is_found() {
     CHECK(agrees(rows, queries, metric, 9, {}, {metric, 65536, simd_level("auto"), false, 0}));
 }
 
-void a_product_of_two_factors_is_found() {
-  const auto rows = texts(600, 80, 20.0, Kind::products, 8);
-  const auto view = rows.view();
-  std::vector<std::int32_t> ids(600);
-  std::vector<double> norms(600);
-  for (std::int32_t i = 0; i < 600; ++i) {
-    ids[i] = i;
-    norms[i] = std::sqrt(squared_norm(view.row(i)));
-  }
-  const FeatureTable features(distinct(view.indices, 80), 80);
-  const std::vector<std::uint8_t> is_frequent(features.size(), 1);
-  const CellSample sample(view, ids, norms, features, is_frequent);
-  CHECK(sample.error < 0.002);
-  const auto others = texts(600, 80, 20.0, Kind::any, 9);
-  for (std::int32_t i = 0; i < 600; ++i) norms[i] = std::sqrt(squared_norm(others.view().row(i)));
-  const CellSample any(others.view(), ids, norms, features, is_frequent);
-  CHECK(any.error > 0.1);
-}
-
 }  // namespace
 
 TEST(test_impact_index) {
@@ -325,7 +306,6 @@ TEST(test_impact_index) {
   values_of_any_size_have_a_scale();
   a_small_negative_value_counts();
   a_row_with_a_large_error_is_found();
-  a_product_of_two_factors_is_found();
 }
 
 }  // namespace vicinal::test_impact_index

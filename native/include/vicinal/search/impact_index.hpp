@@ -22,125 +22,11 @@
 #include "vicinal/search/impact_kernels.hpp"
 #include "vicinal/search/postings.hpp"
 #include "vicinal/search/query_state.hpp"
+#include "vicinal/search/rank_one_fit.hpp"
 #include "vicinal/search/row_order.hpp"
 #include "vicinal/search/shortlist.hpp"
 
 namespace vicinal {
-
-// The factors s_i and a_j with s_i a_j ≈ |u_ij| in the features marked as frequent, by alternating
-// least squares: each factor is the best for the others. `norms` are the lengths of the rows.
-class RankOneFit {
- public:
-  template <class Value>
-  RankOneFit(const CsrView<Value>& rows, std::span<const std::int32_t> ids,
-             std::span<const double> norms, const FeatureTable& features,
-             std::span<const std::uint8_t> is_frequent)
-      : factors_(is_frequent.size(), 1.0) {
-    const auto step = std::max<std::size_t>(ids.size() / most_sampled, 1);
-    std::vector<Entry> entries;  // of some rows, one after another
-    std::vector<std::size_t> ends;
-    for (std::size_t i = 0; i < ids.size(); i += step) {
-      const auto row = row_of(rows, ids[i]);
-      for (std::size_t e = 0; e < row.size(); ++e) {
-        const std::int64_t slot = features.find(row.columns[e]);
-        if (is_frequent[slot]) entries.push_back({slot, std::abs(row.values[e] / norms[ids[i]])});
-      }
-      ends.push_back(entries.size());
-    }
-    std::vector<double> products(factors_.size()), squares(factors_.size());
-    for (int round = 0; round < rounds; ++round) improve(entries, ends, products, squares);
-  }
-
-  // A factor within limits: products of two stay normal numbers, also in float32. What a limit
-  // changes is part of the error of the rows.
-  static double in_range(double factor) { return std::clamp(factor, 1e-6, 1e6); }
-
-  double factor(std::int64_t slot) const { return factors_[slot]; }
-
-  // s_i, or 1 for a row without a frequent feature.
-  template <class Value>
-  double scale_of(const SparseRow<Value>& row, double norm, const FeatureTable& features,
-                  std::span<const std::uint8_t> is_frequent) const {
-    double product = 0.0, square = 0.0;
-    for (std::size_t e = 0; e < row.size(); ++e) {
-      const std::int64_t slot = features.find(row.columns[e]);
-      if (!is_frequent[slot]) continue;
-      product += std::abs(row.values[e] / norm) * factors_[slot];
-      square += factors_[slot] * factors_[slot];
-    }
-    return square > 0.0 ? in_range(product / square) : 1.0;
-  }
-
- private:
-  struct Entry {
-    std::int64_t slot;
-    double value;  // |u_ij|
-  };
-
-  // One round: the scales of the rows for these factors, then the factors for these scales.
-  void improve(std::span<const Entry> entries, std::span<const std::size_t> ends,
-               std::vector<double>& products, std::vector<double>& squares) {
-    std::fill(products.begin(), products.end(), 0.0);
-    std::fill(squares.begin(), squares.end(), 0.0);
-    std::size_t begin = 0;
-    for (const std::size_t end : ends) {
-      const auto row = entries.subspan(begin, end - begin);
-      double product = 0.0, square = 0.0;
-      for (const auto& [slot, value] : row) {
-        product += value * factors_[slot];
-        square += factors_[slot] * factors_[slot];
-      }
-      const double scale = square > 0.0 ? in_range(product / square) : 1.0;
-      for (const auto& [slot, value] : row) {
-        products[slot] += value * scale;
-        squares[slot] += scale * scale;
-      }
-      begin = end;
-    }
-    for (std::size_t slot = 0; slot < factors_.size(); ++slot)
-      if (squares[slot] > 0.0) factors_[slot] = in_range(products[slot] / squares[slot]);
-  }
-
-  static constexpr std::size_t most_sampled = 4096;
-  static constexpr int rounds = 10;  // each halves the error where the values are such products
-
-  std::vector<double> factors_;
-};
-
-// How well products of two factors would represent the frequent features of some rows.
-class CellSample {
- public:
-  template <class Value>
-  CellSample(const CsrView<Value>& rows, std::span<const std::int32_t> ids,
-             std::span<const double> norms, const FeatureTable& features,
-             std::span<const std::uint8_t> is_frequent) {
-    const RankOneFit fit(rows, ids, norms, features, is_frequent);
-    const auto step = std::max<std::size_t>(ids.size() / 1024, 1);
-    double norm = 0.0, missed = 0.0, n_rows = 0.0;
-    for (std::size_t i = 0; i < ids.size(); i += step) {
-      const auto row = row_of(rows, ids[i]);
-      const double scale = fit.scale_of(row, norms[ids[i]], features, is_frequent);
-      double square = 0.0, difference = 0.0;
-      for (std::size_t e = 0; e < row.size(); ++e) {
-        const std::int64_t slot = features.find(row.columns[e]);
-        if (!is_frequent[slot]) continue;
-        const double value = std::abs(row.values[e] / norms[ids[i]]);
-        const double gap = value - scale * fit.factor(slot);
-        square += value * value;
-        difference += gap * gap;
-      }
-      norm += std::sqrt(square);
-      missed += std::sqrt(difference);
-      n_rows += 1.0;
-    }
-    if (n_rows == 0.0) return;
-    column_norm = norm / n_rows;
-    error = missed / n_rows * column_norm;
-  }
-
-  double column_norm = 0.0;  // the mean norm of a row in frequent features
-  double error = 0.0;        // of cells that are 1 or 0, times that: an estimate of |q_C| D_i
-};
 
 class ImpactIndex {
  public:
@@ -204,6 +90,12 @@ class ImpactIndex {
     };
     std::vector<WeightedSpan> spans;
     EstimateWindow window;  // rows whose cosines are computed first
+    struct Waiting {        // rows of a group whose cells are being loaded
+      std::size_t group = 0;
+      std::vector<std::int32_t> rows;
+      const std::int16_t* lists = nullptr;
+      float least = 0.0f;
+    } waiting;
     ScatteredQuery* scattered;
     Scratch(const ImpactIndex& index, ScatteredQuery& scattered)
         : sums(index.blocks_.rows_per_block),
@@ -445,8 +337,8 @@ class ImpactIndex {
                            scratch.found.data());
         if (count == 0) continue;
         if (!cells_.empty() && static_cast<std::int64_t>(count) <= few_rows) {
-          cosines_of_rows(number, {scratch.found.data(), count}, sums + first, plan, cosines);
-          list_found(number, cosines, count, least, collection, plan, query, scratch);
+          list_waiting(collection, plan, query, scratch);
+          let_wait(number, count, sums + first, least, scratch);
           continue;
         }
       }
@@ -454,6 +346,7 @@ class ImpactIndex {
       compute(number, sums + first, plan, scratch, cosines);
       shortlist_rows(number, cosines, least, collection, plan, query, scratch);
     }
+    list_waiting(collection, plan, query, scratch);
   }
 
   // Without what columns can give, a row of the group needs at least this sum.
@@ -771,6 +664,34 @@ class ImpactIndex {
       kernels_.add_planes(bits, bitmaps_.data() + first * bitmap_bytes, sums);
   }
 
+  // Begin to load what is known of the rows that were found in a group. They are listed when the
+  // next ones have been found.
+  void let_wait(std::size_t group, std::size_t count, const std::int16_t* lists, float least,
+                Scratch& scratch) const {
+    auto& waiting = scratch.waiting;
+    waiting.group = group;
+    waiting.rows.assign(scratch.found.begin(), scratch.found.begin() + count);
+    waiting.lists = lists;
+    waiting.least = least;
+    for (const std::int32_t row : waiting.rows) {
+      const std::size_t position = group * Blocks::group + row;
+      prefetch(cells_.data() + position * postings_.n_columns);
+      prefetch(scales_.data() + position);
+      prefetch(errors_.data() + position);
+      prefetch(column_norms_.data() + position);
+      prefetch(ranked_.data() + position);
+    }
+  }
+
+  template <class Value>
+  void list_waiting(const Collection<Value>& collection, Plan& plan, QueryState& query,
+                    Scratch& scratch) const {
+    auto& [group, rows, lists, least] = scratch.waiting;
+    cosines_of_rows(group, rows, lists, plan, scratch.passing.data());
+    list_found(group, rows, scratch.passing.data(), least, collection, plan, query, scratch);
+    rows.clear();
+  }
+
   // What compute() gives for some rows of a group.
   void cosines_of_rows(std::size_t group, std::span<const std::int32_t> rows,
                        const std::int16_t* lists, const Plan& plan, float* out) const {
@@ -778,7 +699,6 @@ class ImpactIndex {
     const auto cell_unit = static_cast<float>(plan.cell_unit);
     const std::int8_t* const cells =
         cells_.data() + group * Blocks::group * static_cast<std::size_t>(postings_.n_columns);
-    for (const std::int32_t row : rows) prefetch(cells + row * postings_.n_columns);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::int8_t* const own = cells + rows[i] * postings_.n_columns;
       std::int32_t sum = 0;
@@ -924,21 +844,22 @@ class ImpactIndex {
                              Scratch& scratch) const {
     const std::size_t count = kernels_.find(cosines, least, scratch.found.data());
     for (std::size_t i = 0; i < count; ++i) scratch.passing[i] = cosines[scratch.found[i]];
-    list_found(group, scratch.passing.data(), count, least, collection, plan, query, scratch);
+    list_found(group, {scratch.found.data(), count}, scratch.passing.data(), least, collection,
+               plan, query, scratch);
     return count;
   }
 
   // Put the rows that were found in a group on the shortlist, given their cosines.
   template <class Value>
-  void list_found(std::size_t group, const float* cosines, std::size_t count, float least,
-                  const Collection<Value>& collection, Plan& plan, QueryState& query,
+  void list_found(std::size_t group, std::span<const std::int32_t> found, const float* cosines,
+                  float least, const Collection<Value>& collection, Plan& plan, QueryState& query,
                   Scratch& scratch) const {
-    if (count == 0) return;
+    if (found.empty()) return;
     const auto begin = static_cast<std::int64_t>(group) * Blocks::group;
     const double others = other_error(plan, query, groups_[group]);
     const std::int64_t n_terms = query.row.size() + groups_[group].longest_row;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::int64_t position = begin + scratch.found[i];
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const std::int64_t position = begin + found[i];
       if (position >= blocks_.n_rows) break;  // padding of the last group
       if (cosines[i] < least) continue;
       const std::int32_t row = ranked_[position];
