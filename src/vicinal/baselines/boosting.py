@@ -145,8 +145,8 @@ class SplitFinder:
         """Return the split of the marked rows with the lowest Z; None if they are all identical.
 
         `signed_weights` (n, L) are positive if the row has the label, and exact (see
-        :func:`~vicinal.baselines.boosting.distribution`). If Z is equal, the first feature and
-        then the lowest threshold win.
+        :func:`signed_distribution`). If Z is equal, the first feature and then the lowest threshold
+        win.
         """
         z, feature, below, above = self._search.best(
             signed_weights, members.astype(np.uint8), self._n_threads

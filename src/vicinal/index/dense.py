@@ -537,7 +537,7 @@ class DenseIndex:
     def _by_products(
         self, rows: DenseRows, Q: Float, excluded: Int32, ids: Int32, values: Float
     ) -> list[Int]:
-        """Search batches of queries on several threads; return the queries that are not settled."""
+        """Search batches of queries on several threads; return the undecided ones."""
         one = partial(self._batch, rows, Q, excluded, ids, values)
         starts = range(0, len(Q), self.batch_queries)
         if len(Q) * rows.values.size <= CELLS_OF_ONE_PRODUCT:

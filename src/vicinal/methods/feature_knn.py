@@ -257,7 +257,7 @@ class ChangedFeatureKNNScoring:
     aggregate: str
     _known: dict[int, tuple[Int32, Float]] = field(default_factory=dict)
 
-    is_settled = False
+    is_as_fitted = False
 
     @property
     def k(self) -> int:
@@ -339,8 +339,8 @@ class ChangedFeatureKNNScoring:
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
     ) -> list[Breakdown]:
         """Return the parts of each label's score, as feature kNN does."""
-        settled = FeatureKNNScoring(self.similarity, self.aggregate, self.Y)
-        return settled.explain(graph, labels, X)
+        fitted = FeatureKNNScoring(self.similarity, self.aggregate, self.Y)
+        return fitted.explain(graph, labels, X)
 
     @cached_property
     def similarity(self) -> Csr:
@@ -383,8 +383,8 @@ class ChangedFeatureKNNScoring:
         return FeatureKNNScoring.fit(training, self.n_kept, "feature", self.aggregate)
 
     def get_state(self) -> dict[str, State]:
-        """Raise: only the result of :meth:`settled` can be saved."""
-        raise InvalidArgumentError("scoring", "a settled state", "one with changed rows")
+        """Raise: only the result of :meth:`as_fitted` can be saved."""
+        raise InvalidArgumentError("scoring", "what as_fitted() returns", "a state of changed rows")
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

@@ -223,7 +223,7 @@ class FittedState:
     @cached_property
     def as_fitted(self) -> "FittedState":
         """The same model as a fit would make it: without empty places or pending computations."""
-        if not self.rows.n_empty and getattr(self.scoring, "is_settled", True):
+        if not self.rows.n_empty and getattr(self.scoring, "is_as_fitted", True):
             return self
         if not isinstance(self.scoring, RevisedScoring):
             raise TypeError(f"{type(self.scoring).__name__} does not support empty places")

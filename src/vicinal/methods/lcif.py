@@ -78,7 +78,7 @@ class LCIFScoring:
         return mix(self.instance.scores(graph, X), self.feature.scores(graph, X), self.mixing)
 
     @property
-    def is_settled(self) -> bool:
+    def is_as_fitted(self) -> bool:
         """Whether all similarities have been computed, as after a fit."""
         return isinstance(self.feature, FeatureKNNScoring)
 

@@ -265,7 +265,7 @@ def test_a_model_that_has_learned_a_row_can_be_saved(make, tmp_path):
     np.testing.assert_array_equal(again.scores(X).toarray(), model.scores(X).toarray())
 
 
-def test_rows_that_changed_are_settled_before_they_are_saved(training):
+def test_a_changed_state_is_fitted_again_before_it_is_saved(training):
     changed = ChangedFeatureKNNScoring.of(*FIRST_ROWS, 3, "mean")
     fitted = FeatureKNNScoring.fit(training, 3, "feature", "mean")
     assert changed.n_features == 8
@@ -276,7 +276,7 @@ def test_rows_that_changed_are_settled_before_they_are_saved(training):
         assert one.facts == other.facts
     with pytest.raises(InvalidArgumentError, match="X: expected the features"):
         changed.scores(training.graph)
-    with pytest.raises(InvalidArgumentError, match="scoring: expected a settled state"):
+    with pytest.raises(InvalidArgumentError, match="scoring: expected what as_fitted"):
         changed.get_state()
     with pytest.raises(ModelFormatError, match="unexpected ChangedFeatureKNNScoring"):
         ChangedFeatureKNNScoring.from_state({})
