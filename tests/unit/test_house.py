@@ -1,5 +1,6 @@
 """The layout of the sources (``tools/house.py``): its rules, and that it finds what breaks them."""
 
+import ast
 import importlib.util
 import re
 from pathlib import Path
@@ -42,6 +43,28 @@ def test_files_that_the_guides_name_exist():
     real = {path for path in named if "NAME" not in path}
     assert len(real) > 50
     assert {path for path in real if not any(any(at.glob(path)) for at in folders)} == set()
+
+
+def defined(tree: ast.Module) -> set[str]:
+    """Return the names of what a module defines: functions, classes, constants and attributes."""
+    nodes = list(ast.walk(tree))
+    kinds = ast.FunctionDef, ast.ClassDef
+    names = {node.name for node in nodes if isinstance(node, kinds)}
+    named = [node for node in nodes if isinstance(node, ast.Name | ast.Attribute)]
+    stored = [node for node in named if isinstance(node.ctx, ast.Store)]
+    return names | {node.id if isinstance(node, ast.Name) else node.attr for node in stored}
+
+
+def test_references_in_docstrings_lead_somewhere():
+    texts = {name: file.read_text() for name, file in FILES.items()}
+    known = {part for name in FILES for part in name.split(".")}
+    known |= {name for text in texts.values() for name in defined(ast.parse(text))}
+    role = re.compile(r":(?:func|meth|class|mod|data|attr|exc):`~?(?:vicinal\.)?([\w.]+)`")
+    found = {(name, to) for name, text in texts.items() for to in role.findall(text)}
+    others = "rich", "sklearn", "threadpoolctl"
+    own = {(name, to) for name, to in found if not to.startswith(others)}
+    assert len(own) > 100
+    assert {(name, to) for name, to in own if to.rpartition(".")[2] not in known} == set()
 
 
 def test_what_breaks_the_rules_is_found(tmp_path):
