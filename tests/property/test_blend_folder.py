@@ -18,8 +18,10 @@ from scipy import sparse
 import vicinal
 from vicinal import Blend
 from vicinal._core import arrays, csr
+from vicinal.datasets.generated import zipf_rows
 from vicinal.errors import ModelFormatError
 from vicinal.index import SegmentedAlgorithm, SegmentedIndex, TrainingRows, segment_files
+from vicinal.index.inverted import Segment
 from vicinal.methods.blend import view_folder
 
 pytestmark = pytest.mark.native
@@ -288,6 +290,24 @@ def test_a_loaded_model_with_learned_rows_searches_the_index_of_the_folder(tmp_p
         assert stored.postings
         assert len(stored) == X.shape[0]
         assert sum(map(len, added)) == 2
+
+
+@pytest.mark.parametrize(("count", "fits"), [(100, True), (3000, False)])
+def test_learned_rows_stay_indexed_while_that_fits(count, fits, tmp_path, monkeypatch):
+    """In half of the limit of 1 MiB; with more rows, each search builds what does not fit."""
+    rows, labels = zipf_rows(count, 2000, 1, 20.0), zipf_rows(count, 50, 2, 2.0).astype(np.int32)
+    monkeypatch.setattr(segment_files, "FEWEST_ENTRIES", 1)
+    model = on_disk(rows[:100], labels[:100], tmp_path, recalibrate_at="never")
+    model.partial_fit(rows, labels).rank(rows[:1], 3)
+    build, built = Segment.of.__func__, []
+
+    def recorded(cls, some, *arguments):
+        built.append(some.shape[0])
+        return build(cls, some, *arguments)
+
+    monkeypatch.setattr(Segment, "of", classmethod(recorded))
+    model.rank(rows[1:2], 3)
+    assert bool(built) != fits
 
 
 def test_reading_after_forgetting_copies_no_rows(tmp_path, monkeypatch):
