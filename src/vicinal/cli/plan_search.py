@@ -143,11 +143,7 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> SearchPlan
     is the smallest that can hold the index.
     """
     entries = work.rows * work.entries
-    ranges = max(1, math.ceil(entries / machines.range_entries))
-    occurring = ranges * seen_features(entries / ranges, work.features)
-    index = (
-        entries * constants.index_bytes_per_entry + occurring * constants.index_bytes_per_feature
-    )
+    ranges, index = stored_index(work, machines, constants)
     usable = machines.memory_gb * 1e9 / 2
     needed = max(1, math.ceil(index / usable))
     workers = needed if machines.workers is None else machines.workers
@@ -181,6 +177,17 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> SearchPlan
         network_kb_per_query=(12 * work.neighbors * shards + 12 * work.entries) / 1e3,
         cost=hours * workers * machines.price_per_hour,
     )
+
+
+def stored_index(work: Workload, machines: Machines, constants: Constants) -> tuple[int, float]:
+    """Return into how many ranges of rows an index on disk is divided, and its bytes."""
+    entries = work.rows * work.entries
+    ranges = max(1, math.ceil(entries / machines.range_entries))
+    occurring = ranges * seen_features(entries / ranges, work.features)
+    index = (
+        entries * constants.index_bytes_per_entry + occurring * constants.index_bytes_per_feature
+    )
+    return ranges, index
 
 
 @dataclass(frozen=True)
@@ -226,7 +233,7 @@ SAMPLED_ROWS = 14_000
 """Rows that its mixture is learned on."""
 SORTED_ENTRIES, SORTED_BYTES = 2**25, 12
 """Entries that are sorted by feature at a time while the rows of each label are summed up."""
-PROGRAM_BYTES = 0.3e9
+PROGRAM_BYTES = 0.4e9
 """Of the libraries, of blocks of rows and of the sampled rows."""
 
 
@@ -251,18 +258,19 @@ def plan_model(
     sample = min(work.rows, SAMPLED_ROWS) * row
     fit = slow * (one_core * 1e-9 + speed.mixture_seconds)
     fit += (slow * sums * 1e-9 + sample) / machines.cores
-    labels = 8 * work.labels_per_row * work.rows + 60 * work.labels
+    labels = 12 * work.labels_per_row * work.rows + 60 * work.labels
     per_entry = 12 + VIEWS * (8 + constants.index_bytes_per_entry)
     per_feature = VIEWS * (constants.index_bytes_per_feature + 20) * work.features
-    counted = 130 * work.rows + 40 * work.features + 590 * work.labels + PROGRAM_BYTES
+    counted = 40 * work.features + 590 * work.labels + PROGRAM_BYTES
     sorting = SORTED_BYTES * min(entries, SORTED_ENTRIES)
+    on_disk = entries * (8 + VIEWS * 12) + VIEWS * stored_index(work, machines, constants)[1]
     in_memory = entries * per_entry + 8 * VIEWS * pairs + per_feature + sorting
     return ModelPlan(
         fit_seconds=fit,
         row_ms=1e3 * row,
-        memory_gb=(in_memory + labels + counted) / 1e9,
-        disk_gb=(entries * (per_entry + 4 * VIEWS) + 8 * VIEWS * pairs + per_feature) / 1e9,
-        disk_memory_gb=machines.build_gb + (labels + counted) / 1e9,
+        memory_gb=(in_memory + 130 * work.rows + labels + counted) / 1e9,
+        disk_gb=(on_disk + 8 * VIEWS * (pairs + work.features) + 36 * work.rows) / 1e9,
+        disk_memory_gb=machines.build_gb + (50 * work.rows + labels + counted) / 1e9,
     )
 
 
