@@ -84,9 +84,9 @@ many labels, and their number was then chosen on its training rows.
 LEFT_OUT = """## What was left out
 
 One model per label takes hours on eurlex57k (4,271 labels): no `linear-svc` and
-`logistic-regression` there. `random-forest` is for dense rows, `xr-linear` and `omikuji` are for
-sparse ones. Other models that have no result on a data set, because they have not been run yet
-(`make bench-quality` runs them):
+`logistic-regression` there, and no `dmlknn`, `lamlknn`, `iblr` and `label-ridge`, whose cost grows
+faster than rows or labels. `random-forest` is for dense rows, `xr-linear`, `omikuji` and `bonsai`
+are for sparse ones. Models without a result:
 """
 TIMES = """One fit and the scores of all test rows on an idle machine with two cores, libraries
 imported, worker processes started; MB that the process and its workers grew by at most. The blend
@@ -95,7 +95,7 @@ the rows each for a threshold: in brackets, three times the seconds of its one f
 thresholds above come from one such fit only).
 
 yso-finna-en has 345,252 training texts and 24,953 labels, generated-325k 60,000 made-up rows and
-325,000 labels. The baselines were measured on another day.
+325,000 labels. Blend and baselines of a data set were measured in turn.
 """
 MANY = """yso-finna-en: titles and keywords of 345,252 library records to learn from, 10,000 to
 rank labels for. One fit and the five best labels of every test row; MB that the process grew by at
