@@ -12,6 +12,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 import vicinal
 from vicinal import Blend, make_pipeline, make_views
+from vicinal.methods.blend import parts
 from vicinal.preprocess import TextVectorizer
 
 pytestmark = pytest.mark.native
@@ -207,13 +208,29 @@ def test_explanations_add_up_and_name_features_by_view():
     for why in model.explain(Q, what_if=True):
         for label in why.labels:
             total = label.base + sum(part.share for part in label.parts)
-            assert total == pytest.approx(label.value, abs=1e-6)
+            assert total == pytest.approx(label.value, abs=1e-9)
             features = [part for part in label.parts if part.kind == "feature"]
             assert all(part.name == f"words {part.id}" for part in features)
             assert all(part.id < N_FEATURES for part in features)
             inputs = {part.name for part in label.parts if part.kind == "input"}
             assert inputs <= set(model.part_names_)
         assert all(part.id < N_FEATURES for near in why.neighbors for part in near.shared)
+
+
+@pytest.mark.parametrize("combine", ["boosting", "mix"])
+def test_any_number_of_parts_is_explained(combine, monkeypatch):
+    monkeypatch.setattr(parts, "MANY_ROWS", 60)  # each of the views of words has five parts
+    (X, Y), (Q, _) = documents(90, 1), documents(2, 2)
+    model = Blend(combine).fit({**X, "more": X["words"]}, Y, label_names=NAMES)
+    assert len(model.part_names_) > 25
+    Q["more"] = Q["words"]
+    odds = np.log(model.predict_proba(Q) / (1 - model.predict_proba(Q)))
+    for row, why in enumerate(model.explain(Q, labels=NAMES)):
+        for label in why.labels:
+            total = label.base + sum(part.share for part in label.parts)
+            assert total == pytest.approx(label.value, abs=1e-9)
+            assert total == pytest.approx(odds[row, NAMES.index(label.label)], abs=1e-9)
+            assert set(label.facts) == set(model.part_names_)
 
 
 def test_a_model_of_views_says_what_it_needs():

@@ -378,6 +378,17 @@ def mixture_breakdown(
     if len(names) != len(inputs):
         raise InvalidArgumentError("names", f"{len(inputs)} names, one per input", len(names))
     base, shares = exact_shapley(function, inputs, baseline)
+    return divided(base, shares, names, breakdowns, scale)
+
+
+def divided(
+    base: float,
+    shares: Float,
+    names: Sequence[str],
+    breakdowns: Sequence[Breakdown | None] | None,
+    scale: Scale = "log-odds",
+) -> Breakdown:
+    """Return the breakdown of a mixture by the shares of its inputs, each divided by its terms."""
     known = [None] * len(names) if breakdowns is None else breakdowns
     terms: list[Terms] = []
     facts = {}

@@ -7,6 +7,7 @@ import pytest
 from scipy import optimize
 
 from vicinal.errors import ModelFormatError
+from vicinal.explanation import exact_shapley
 from vicinal.methods.blend.mixture import ConvexMix, Trees
 
 pytestmark = pytest.mark.native
@@ -119,3 +120,44 @@ def test_saved_trees_that_lead_outside_are_refused(key: str, nodes: list[int]) -
     assert again.log_odds(cells).tolist() == [1.0, 2.0, 3.0]
     with pytest.raises(ModelFormatError, match="trees: expected nodes"):
         Trees.from_state(state | {key: np.array(nodes, dtype=np.int32)})
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_shares_of_parts_are_the_shapley_values_of_the_definition(seed) -> None:
+    """All subsets of the parts speak, whose columns are 0 if they do not."""
+    rng = np.random.default_rng(seed)
+    n_parts, n_columns = int(rng.integers(1, 6)), int(rng.integers(4, 9))
+    owner = rng.integers(0, n_parts + 1, n_columns)  # the last one is no part
+    cell = rng.choice([-1.0, 0.0, 0.5, 2.0], n_columns).astype(np.float32)
+    trees = random_trees(rng, n_columns)
+
+    def log_odds(speaking: np.ndarray) -> np.ndarray:
+        said = np.hstack([speaking, np.ones((len(speaking), 1))])[:, owner] * cell
+        return trees.log_odds(said.astype(np.float32))
+
+    expected_base, expected = exact_shapley(log_odds, np.ones(n_parts), np.zeros(n_parts))
+    base, shares = trees.shapley(cell, owner, n_parts)
+    assert base == pytest.approx(expected_base, abs=1e-12)
+    np.testing.assert_allclose(shares, expected, atol=1e-12)
+
+
+def random_trees(rng: np.random.Generator, n_columns: int) -> Trees:
+    """Return full trees of depth 4, whose nodes often ask for the same column again."""
+    n_inner, n_trees = 15, 6
+    inner = np.arange(n_inner)
+    starts = (2 * n_inner + 1) * np.arange(n_trees)[:, None]
+    leaves = np.full((n_trees, n_inner + 1), -1)
+    feature = np.hstack([rng.integers(0, n_columns, (n_trees, n_inner)), leaves])
+    threshold = rng.choice([-0.5, 0.0, 0.25, 1.0], feature.shape)
+    threshold[feature < 0] = rng.normal(size=leaves.size)
+    nothing = np.zeros((n_trees, n_inner + 1))
+    left, right = (np.hstack([starts + 2 * inner + side, nothing]) for side in (1, 2))
+    return Trees(
+        feature.ravel().astype(np.int32),
+        threshold.ravel(),
+        left.ravel().astype(np.int32),
+        right.ravel().astype(np.int32),
+        starts.ravel().astype(np.int32),
+        0.75,
+        n_columns,
+    )

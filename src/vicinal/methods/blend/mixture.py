@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
+from scipy.special import comb
 
 from vicinal._core.arrays import ENTRIES_AT_ONCE, Csr, Features, Float, Int, Int32, row_blocks
 from vicinal._core.state import FieldState, State, read_array, read_plain
@@ -34,6 +35,38 @@ class Trees(FieldState):
         """Return the sum for each row of `cells`, shape (n, n_columns)."""
         nodes = self.feature, self.threshold, self.left, self.right, self.roots
         return self.base + tree_sums(*nodes, np.ascontiguousarray(cells), thread_count())
+
+    def shapley(self, cell: Cells, owner: Int, n_parts: int) -> tuple[float, Float]:
+        """Return the log-odds of a cell if no part speaks, and the Shapley value of each part.
+
+        `owner` is the part of each column, or `n_parts` for a column of none. The columns of a part
+        that does not speak are 0. A leaf is reached if some parts speak and some others do not, so
+        its value is divided among these alone, in closed form, however many parts there are.
+        """
+        silent = np.where(owner < n_parts, np.float32(0), cell)
+        base, shares = self.base, np.zeros(n_parts + 1)
+        nodes, every = self.roots, np.eye(n_parts + 1, dtype=np.bool_)
+        on, off = (np.zeros((len(nodes), n_parts + 1), dtype=np.bool_) for _ in range(2))
+        while len(nodes):
+            is_leaf = self.feature[nodes] < 0
+            values = self.threshold[nodes[is_leaf]]
+            for ours, others, sign in (on, off, 1.0), (off, on, -1.0):
+                a, b = (each[is_leaf].sum(axis=1) for each in (ours, others))
+                shares += (sign * values / (np.maximum(a, 1) * comb(a + b, a))) @ ours[is_leaf]
+            base += float(values[~on[is_leaf].any(axis=1)].sum())
+            nodes, on, off = nodes[~is_leaf], on[~is_leaf], off[~is_leaf]
+            column, threshold = self.feature[nodes], self.threshold[nodes]
+            left, right, part = self.left[nodes], self.right[nodes], every[owner[column]]
+            with_it = np.where(cell[column] <= threshold, left, right)
+            without = np.where(silent[column] <= threshold, left, right)
+            decides = (with_it != without)[:, None] & part
+            speaks, rests = ~(decides & off).any(axis=1), (decides & ~on).any(axis=1)
+            nodes = np.concatenate([with_it[speaks], without[rests]])
+            on, off = (
+                np.concatenate([(on | decides)[speaks], on[rests]]),
+                np.concatenate([off[speaks], (off | decides)[rests]]),
+            )
+        return base, shares[:n_parts]
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
@@ -204,6 +237,10 @@ class ConvexMix(FieldState):
         """Return the log-odds of each cell."""
         scores = cells[:, 0 : 2 * len(self.weights) : 2].astype(np.float64)
         return self.slope * (scores @ self.weights) + self.intercept
+
+    def shapley(self, cell: Cells, owner: Int, n_parts: int) -> tuple[float, Float]:
+        """Return the log-odds of a cell if no part speaks, and what each part adds to them."""
+        return self.intercept, self.slope * (cell[0 : 2 * n_parts : 2] * self.weights)
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

@@ -17,7 +17,7 @@ from vicinal._core.threads import in_threads, on_one_blas_thread, thread_count, 
 from vicinal._core.validation import csr_parts
 from vicinal._native import blend_cells
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.explanation.breakdown import Breakdown, Terms, mixture_breakdown
+from vicinal.explanation.breakdown import Breakdown, Terms, divided
 from vicinal.graph import NeighborGraph
 from vicinal.index.segmented import Tasks
 from vicinal.methods._formulas import cells as score_cells
@@ -331,14 +331,8 @@ class BlendScoring:
 
     def _breakdown(self, cell: Cells, terms: Sequence[Breakdown | None]) -> Breakdown:
         """Return the breakdown of one cell's log-odds."""
-        owner = self._owners()
-
-        def mixed(speaks: Float) -> Float:
-            keeps = np.column_stack([speaks > 0, np.ones(len(speaks), dtype=np.bool_)])
-            return self.mixture.log_odds(np.where(keeps[:, owner], cell, np.float32(0)))
-
-        n_parts = len(self.names)
-        found = mixture_breakdown(mixed, self.names, np.ones(n_parts), np.zeros(n_parts), terms)
+        names = self.names
+        found = divided(*self.mixture.shapley(cell, self._owners(), len(names)), names, terms)
         return replace(found, terms=_united(found.terms))
 
     def _owners(self) -> Int:
