@@ -4,7 +4,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from vicinal.datasets import Content, Reading
     from vicinal.datasets.blocks import RowChunk
     from vicinal.index import SegmentedIndex
+    from vicinal.index.segment_files import RunWriter
     from vicinal.preprocess import TextVectorizer
 
 
@@ -170,12 +171,15 @@ def streamed_source(
 ) -> "tuple[Source, list[tuple[str, Any]], SegmentedIndex]":
     """Write the rows of a file to a folder in chunks; return them, fitted steps, and their index.
 
-    Rows are memory-mapped. Memory: one chunk of the file, the labels (8 bytes each), what
-    ``--max-memory`` says and, for texts, the vocabulary.
+    Rows and labels are memory-mapped. Memory: one chunk of the file, what ``--max-memory`` says
+    and, for texts, the vocabulary.
     """
+    import numpy as np
+
     from vicinal.cli.data_source import Source, is_table_file, text_step
     from vicinal.cli.settings import make_steps
     from vicinal.datasets.blocks import xc_chunks
+    from vicinal.index.segment_files import RunWriter, open_run
     from vicinal.methods import Blend
 
     check_method(estimator)
@@ -200,13 +204,18 @@ def streamed_source(
     folder = Path(str(chosen.out_of_core))
     target = folder / ("rows" if not steps else "rows-before-preprocessing")
     searches = not isinstance(estimator, Blend)  # which searches its views of the rows
-    index, Y = _written(chunks, target, postings=searches and not steps, **options)
+    shutil.rmtree(folder / "labels", ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    with closing(RunWriter(folder / "labels", np.dtype(np.int32))) as labels:
+        rows = _without_labels(chunks, labels)
+        index = _written(rows, target, postings=searches and not steps, **options)
+        Y = open_run(folder, labels.finish(), labels.n_features or 0, verify=False).whole
     for number, (_, step) in enumerate(steps, start=1):
         step.fit(index.X)
         is_last = number == len(steps)
         target = folder / ("rows" if is_last else f"rows-after-step-{number}")
         written = _transformed(index.X, step)
-        index, _ = _written(written, target, postings=searches and is_last, **options)
+        index = _written(written, target, postings=searches and is_last, **options)
     X = index.X
     names = names or tuple(f"label{label}" for label in range(Y.shape[1]))
     source = Source(Path(data).name, X, int(X.shape[0]), Y, names, None, reading=reading)
@@ -295,35 +304,37 @@ def _vectorised(
         yield RowChunk(rows, indicator_of(chunk.labels or (), names))
 
 
-def _transformed(X: "Csr", step: Any) -> "Iterator[RowChunk]":
+def _transformed(X: "Csr", step: Any) -> "Iterator[Csr]":
     """Yield blocks of memory-mapped rows, transformed by a fitted step."""
-    import numpy as np
-
     from vicinal._core.validation import as_csr, check_features
-    from vicinal.datasets.blocks import RowChunk
     from vicinal.index.segment_files import BLOCK_ENTRIES, RowRun
 
     run = RowRun.of(X, 0)
     for start, stop in run.ranges(BLOCK_ENTRIES):
-        rows = as_csr(check_features(step.transform(run.rows(start, stop))))
-        yield RowChunk(rows, as_csr(np.zeros((stop - start, 0))))
+        yield as_csr(check_features(step.transform(run.rows(start, stop))))
 
 
-def _written(
-    chunks: "Iterable[RowChunk]", folder: Path, **options: Any
-) -> "tuple[SegmentedIndex, Csr]":
-    """Write rows to a folder; return their index, and their labels in memory."""
-    from vicinal._core.csr import frozen, stacked, trust
+def _without_labels(chunks: "Iterable[RowChunk]", labels: "RunWriter") -> "Iterator[Csr]":
+    """Yield the rows of chunks, whose labels are written to a folder."""
+    import numpy as np
+
+    from vicinal._core.csr import trust
+
+    for chunk in chunks:
+        first = labels.n_rows
+        ids = np.arange(first, first + int(chunk.Y.shape[0]), dtype=np.int32)
+        labels.append(trust(chunk.Y), ids)
+        yield chunk.X
+
+
+def _written(blocks: "Iterable[Csr]", folder: Path, **options: Any) -> "SegmentedIndex":
+    """Write rows to a folder; return their index."""
     from vicinal.index import SegmentedIndex
-
-    labels: list[Csr] = []
 
     def rows() -> "Iterator[Csr]":
         with part("Writing rows") as advance:
-            for chunk in chunks:
-                labels.append(trust(chunk.Y))
-                yield chunk.X
-                advance(int(chunk.X.shape[0]))
+            for block in blocks:
+                yield block
+                advance(int(block.shape[0]))
 
-    index = SegmentedIndex.build(rows(), folder, **options)
-    return index, frozen(stacked(labels))  # so that the model does not copy them
+    return SegmentedIndex.build(rows(), folder, **options)

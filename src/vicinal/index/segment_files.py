@@ -80,7 +80,9 @@ class RowRun:
 
     @cached_property
     def whole(self) -> Csr:
-        """All rows, fewer than 2³¹ entries. Of a run in a folder, 4 bytes per row are in memory."""
+        """All rows as one matrix. Of a run in a folder, 4 bytes per row are in memory."""
+        if self.n_entries >= 2**31:
+            raise InvalidArgumentError("X", "fewer than 2^31 entries", self.n_entries)
         if not self.name:
             return self.rows(0, len(self))
         starts = self.indptr.astype(np.int32)

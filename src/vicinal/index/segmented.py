@@ -473,8 +473,6 @@ class SegmentedIndex:
         if len(runs) != 1 or runs[0].removed.any() or len(runs[0]) != version.n_ids:
             got = "one whose rows were added or removed"
             raise InvalidArgumentError("X", "an index that has not been changed", got)
-        if runs[0].n_entries >= 2**31:
-            raise InvalidArgumentError("X", "fewer than 2^31 entries", runs[0].n_entries)
         return runs[0].whole
 
     def query(self, Q: object, k: int) -> NeighborGraph:

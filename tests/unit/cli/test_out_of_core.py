@@ -7,10 +7,12 @@ import pytest
 from typer.testing import CliRunner
 
 import vicinal
+from vicinal import Blend
+from vicinal._core.csr import is_mapped
 from vicinal.cli.program import app
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.generated import zipf_rows
-from vicinal.datasets.xc import write_xc
+from vicinal.datasets.xc import read_xc, write_xc
 from vicinal.errors import ModelFormatError
 from vicinal.index import segment_files
 
@@ -95,6 +97,23 @@ def test_the_default_method(xc_file, tmp_path, preprocess, monkeypatch):
     assert len(list((tmp_path / "rows").glob("views/view-*"))) == 2
     with pytest.raises(ModelFormatError, match="trained with --out-of-core in: it has other rows"):
         vicinal.load(tmp_path / "streamed")
+
+
+def test_rows_and_labels_of_a_stream_are_mapped(xc_file, tmp_path, monkeypatch):
+    seen = []
+    fit = Blend.fit
+    monkeypatch.setattr(
+        Blend, "fit", lambda *words, **more: seen.append(words) or fit(*words, **more)
+    )
+    file, _ = xc_file
+    options = ["-o", tmp_path / "m", "--out-of-core", tmp_path / "rows"]
+    for _ in range(2):  # the second time over the files of the first
+        run("train", file, *options)
+        ((model, rows, Y),) = seen
+        assert all(is_mapped(part) for part in (rows.data, rows.indices, Y.data, Y.indices))
+        assert np.array_equal(Y.toarray(), read_xc(file).Y.toarray())
+        assert model.scoring_.Y.indices.ctypes.data == Y.indices.ctypes.data
+        seen.clear()
 
 
 def test_methods_that_copy_the_rows_are_refused(xc_file, tmp_path):
