@@ -2,6 +2,8 @@
 
 - ``api/``: one page per public package, with every name of its ``__all__``, and one per class.
 - ``project/``: the Markdown files at the top of the repository, links adapted.
+- Links to Python files, which readers of the repository follow, lead to the page or the definition
+  that the site has instead, and a picture with a caption in italics below it becomes a figure.
 - ``OTHER-PAGES`` in a table of contents stands for the Markdown pages of this folder that no table
   of contents names, so that a new page is found without further work.
 """
@@ -57,6 +59,13 @@ COPIED = {
     "src/vicinal/datasets/debtags.md": "debtags",
 }
 """Markdown files of the repository and the names of their pages in ``project/``."""
+
+ON_THE_SITE = {
+    "docs/examples": "/gallery/index",
+    "src/vicinal/__init__.py": "/api/index",
+    "benchmarks/results": "/evidence/measurements",
+}
+"""Files and folders of the repository, and the pages that the site has for them."""
 
 COMMON_PARAMETERS = {
     "name": "Name of a metric, such as ``precision@3``.",
@@ -153,6 +162,7 @@ FUNCTION_PARAMETERS = {
 
 _LINK = re.compile(r"(\]\()([^)\s#:]+\.md)((?:#[^)]*)?\))")
 _ANY_LINK = re.compile(r"\[([^\]]+)\]\(([^)\s#:]+)\)")
+_FIGURE = re.compile(r"^!\[([^\]]+)\]\(([^)\s]+)\)\n\*([^*]+)\*$", re.MULTILINE)
 _REQUEST = re.compile(r"set_\w+_request$")
 _OTHER = re.compile(r"^OTHER-PAGES$", re.MULTILINE)
 
@@ -282,11 +292,31 @@ def other_pages() -> list[str]:
     return [page for page in pages if not re.search(rf"^(/|\.\./)?{page}$", written, re.MULTILINE)]
 
 
+def to_site(text: str, folder: Path) -> str:
+    """Return text whose links to programs and modules lead to what the site shows of them."""
+
+    def adapt(found: re.Match[str]) -> str:
+        name, target = found[1], (folder / found[2]).resolve()
+        inside = target.relative_to(ROOT).as_posix() if target.is_relative_to(ROOT) else ""
+        module = inside.removeprefix("src/").removesuffix(".py").removesuffix("/__init__")
+        if inside in ON_THE_SITE:
+            return f"{{doc}}`{name} <{ON_THE_SITE[inside]}>`"
+        if inside.startswith("docs/examples/plot_"):
+            return f"{{doc}}`{name} </gallery/{target.stem}>`"
+        if name == "Definition" and inside.startswith("src/vicinal/"):
+            return f"```{{eval-rst}}\n.. automodule:: {module.replace('/', '.')}\n```"
+        if name.startswith("`vicinal.") and inside.startswith("src/vicinal/"):
+            return f"{{py:obj}}{name}"
+        return found[0]
+
+    return _FIGURE.sub(r"```{figure} \2\n:alt: \1\n\n\3\n```", _ANY_LINK.sub(adapt, text))
+
+
 def adapt_source(app: Sphinx, name: str, source: list[str]) -> None:
     """Adapt links that leave ``docs/`` or lead to files to download, and list the other pages."""
     page = Path(app.srcdir) / f"{name}.md"
     if page.exists():
-        source[0] = adapted_links(source[0], page.parent, page)
+        source[0] = adapted_links(to_site(source[0], page.parent), page.parent, page)
         for file in (each for each in app.config.exclude_patterns if each.endswith(".md")):
             name = re.escape(Path(file).name)
             source[0] = re.sub(rf"\[([^\]]+)\]\(({name})\)", r"{download}`\1 <\2>`", source[0])

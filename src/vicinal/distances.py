@@ -207,4 +207,4 @@ def register_distance(distance: Distance) -> None:
     """
     known: Any = _DISTANCES.setdefault(distance.name, distance)
     if known != distance:
-        raise InvalidArgumentError("distance", "a name of its own", repr(distance.name))
+        raise InvalidArgumentError("distance", "a name that is not taken", repr(distance.name))

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from vicinal import Blend, MLkNN, datasets, explain, load, make_pipeline
 from vicinal._core.files import replacing
-from vicinal.cli.program import _no_file
+from vicinal.cli.program import _as_typed, _file_problem, _no_file
 from vicinal.cli.settings import make_estimator
 from vicinal.comparison import friedman_nemenyi
 from vicinal.errors import InvalidArgumentError, ModelFormatError, similar_file
@@ -16,6 +16,7 @@ from vicinal.methods.explaining import label_ids
 from vicinal.methods.registry import find_method
 from vicinal.metrics import evaluate, metric_info
 from vicinal.preprocess import TextVectorizer, make_steps
+from vicinal.selection import tune
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 1.0]])
 Y = [["a"], ["b"], ["a", "b"], ["b"]]
@@ -89,6 +90,15 @@ def test_one_unknown_row_is_one_number():
         (lambda: Blend(parts=3).fit(X, Y), "'auto' or some of 'votes'"),
         (lambda: evaluate(Y, Y, metrics=["ndcg@5"]), "got None (model.scores(X))"),
         (lambda: explain(MLkNN(1).fit(X, Y), X, row_texts=["a"] * 4), "reads no texts, got texts"),
+        (lambda: MLkNN(1, metric="euclidian").fit(X, Y), "did you mean 'euclidean'?"),
+        (lambda: MLkNN(1, threshold="cardinalty").fit(X, Y), "did you mean 'cardinality'?"),
+        (lambda: MLkNN(1, algorithm="invert").fit(X, Y), "did you mean 'inverted'?"),
+        (lambda: TextVectorizer(weighting="tf-idf").fit(["a"]), "did you mean 'tfidf'?"),
+        (lambda: evaluate(Y, Y, conventions="sk-learn"), "did you mean 'sklearn'?"),
+        (lambda: MLkNN(1, recalibrate_at="often").fit(X, Y), "a share of the rows, such as 0.1"),
+        (lambda: tune("mlknn", X, Y, grid={"k": [1]}), "did you mean 'n_neighbors'"),
+        (lambda: friedman_nemenyi({"a": [1, 2], "b": [1]}), "lists of different length"),
+        (lambda: MLkNN(1).fit(X, Y).forget([1, 99, 2]), "row ids from 0 to 3, got 99"),
     ],
 )
 def test_a_message_names_the_remedy(call, remedy):
@@ -104,6 +114,19 @@ def test_a_file_that_cannot_be_written_is_named_as_it_was_given(tmp_path):
     with missing as error, replacing(path) as temporary:
         temporary.write_text("")
     assert error.value.filename == str(path)
+
+
+def test_the_program_names_files_and_options_as_they_were_typed(tmp_path, monkeypatch):
+    unwritable = FileNotFoundError(2, "cannot be written: No such file or directory", "x.model")
+    assert _file_problem(unwritable).startswith("x.model: cannot be written")
+    assert _file_problem(IsADirectoryError(21, "Is a directory", "x")) == "x: Is a directory"
+    assert _file_problem(FileNotFoundError(2, "No such file", "x")) == "no such file: x"
+    monkeypatch.setattr("sys.argv", ["vicinal", "tune", "data", "--metric=f1", "--labels", "tag"])
+    assert [_as_typed(name) for name in ("metrics", "labels", "path")] == [
+        "--metric",
+        "--labels",
+        "path",
+    ]
 
 
 def test_a_table_is_no_model(tmp_path):

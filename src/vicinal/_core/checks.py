@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from vicinal.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError, did_you_mean
 
 WEIGHTINGS = ("binary", "counts", "tfidf")
 """What the words of a text may count for."""
@@ -63,7 +63,8 @@ def check_flag(name: str, value: object) -> bool:
 def check_option(name: str, value: object, options: Collection[str]) -> str:
     """Return `value` if it is one of `options`."""
     if not isinstance(value, str) or value not in options:
-        raise InvalidArgumentError(name, "one of " + ", ".join(map(repr, options)), repr(value))
+        expected = "one of " + ", ".join(map(repr, options))
+        raise InvalidArgumentError(name, expected, repr(value), did_you_mean(value, options))
     return value
 
 

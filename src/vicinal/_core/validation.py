@@ -30,9 +30,8 @@ def check_rows(name: str, rows: object, n_rows: int) -> Int:
             name, "a one-dimensional array of row ids", f"{ids.dtype} of shape {ids.shape}"
         )
     if ids.size and (ids.min() < 0 or ids.max() >= n_rows):
-        low, high = int(ids.min()), int(ids.max())
-        got = str(low) if low == high else f"{low} to {high}"
-        raise InvalidArgumentError(name, f"row ids from 0 to {n_rows - 1}", got)
+        wrong = ids[(ids < 0) | (ids >= n_rows)][0]
+        raise InvalidArgumentError(name, f"row ids from 0 to {n_rows - 1}", wrong)
     return ids.astype(np.int64)
 
 

@@ -26,7 +26,13 @@ from vicinal.cli.predict import predict
 from vicinal.cli.serve import serve
 from vicinal.cli.train import train
 from vicinal.cli.tune import tune_settings
-from vicinal.errors import MissingDistributionError, MissingExtraError, logger, similar_file
+from vicinal.errors import (
+    InvalidArgumentError,
+    MissingDistributionError,
+    MissingExtraError,
+    logger,
+    similar_file,
+)
 
 if TYPE_CHECKING:
     from vicinal.report.reported import ReportedCell
@@ -153,11 +159,27 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """The base class of Typer's errors for invalid arguments; Typer does not export it."""
 
 
+def _as_typed(argument: str) -> str:
+    """Return the option that was typed for an argument, such as ``--label`` for ``labels``."""
+    typed = {word.partition("=")[0] for word in sys.argv[1:]}
+    options = (f"--{argument}", f"--{argument.removesuffix('s')}")
+    return next((option for option in options if option in typed), argument)
+
+
 def _no_file(name: object) -> str:
     """Return the message about a file that does not exist; a text is no file."""
     is_text = " " in str(name)
     remedy = " (texts come from a file, or with - from standard input)" if is_text else ""
     return f"no such file: {name}{similar_file(name) or remedy}"
+
+
+def _file_problem(error: OSError) -> str:
+    """Return the message about a file that cannot be read or written."""
+    if error.filename is None:
+        return str(error)
+    if isinstance(error, FileNotFoundError) and "written" not in str(error.strerror):
+        return _no_file(error.filename)
+    return f"{error.filename}: {error.strerror}"
 
 
 def _usage(error: Any) -> str:
@@ -176,15 +198,12 @@ def run() -> None:
             code = app(standalone_mode=False)
     except UsageError as error:
         _fail(_usage(error))
-    except FileNotFoundError as error:
-        _fail(str(error) if error.filename is None else _no_file(error.filename))
-    except (
-        ValueError,
-        MissingDistributionError,
-        MissingExtraError,
-        OSError,
-    ) as error:
+    except InvalidArgumentError as error:
+        _fail(f"{_as_typed(error.name)}{str(error).removeprefix(error.name)}")
+    except (ValueError, MissingDistributionError, MissingExtraError) as error:
         _fail(str(error))
+    except OSError as error:
+        _fail(_file_problem(error))
     except MemoryError as error:
         _fail(f"not enough memory: {error}")
     if code == INTERRUPTED:

@@ -104,7 +104,8 @@ def _numbers(values: object, name: str) -> Float:
         array: Float = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         expected = "numbers, as many for every method"
-        raise InvalidArgumentError(name, expected, "something else") from None
+        got = "texts, or lists of different length"
+        raise InvalidArgumentError(name, expected, got) from None
     if array.ndim != 2:
         expected = "samples × methods, or a mapping of method to scores"
         raise InvalidArgumentError(name, expected, f"shape {array.shape}")

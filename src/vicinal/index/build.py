@@ -8,7 +8,7 @@ from scipy import sparse
 from vicinal._core.arrays import Features
 from vicinal._core.validation import check_features
 from vicinal.distances import get_distance
-from vicinal.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError, did_you_mean
 from vicinal.index.approximate import ApproximateIndex
 from vicinal.index.dense import DenseIndex
 from vicinal.index.inverted import InvertedIndex
@@ -73,9 +73,9 @@ def index_factory(algorithm: object) -> IndexFactory:
     if callable(algorithm):
         return _checked(algorithm)
     names = ", ".join(map(repr, _FACTORIES))
-    raise InvalidArgumentError(
-        "algorithm", f"one of {names} or a factory (X, metric, n_jobs) -> Index", repr(algorithm)
-    )
+    expected = f"one of {names} or a factory (X, metric, n_jobs) -> Index"
+    hint = did_you_mean(algorithm, _FACTORIES)
+    raise InvalidArgumentError("algorithm", expected, repr(algorithm), hint)
 
 
 def algorithm_name(algorithm: object) -> str:

@@ -12,7 +12,7 @@ from vicinal._core.arrays import Features, Float
 from vicinal._core.checks import check_flag, check_real
 from vicinal._core.labels import listed
 from vicinal.decision import CardinalityThreshold, Decision, FittedDecision, NeverEmpty, Threshold
-from vicinal.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError, did_you_mean
 from vicinal.graph import NeighborGraph
 from vicinal.methods.training import Scoring
 
@@ -27,7 +27,9 @@ def resolve_decision(threshold: object, never_empty: object, own: Decision) -> D
         rule = given_rule(threshold)
     if rule is None:
         expected = "None, 'cardinality', 'two-pass', a number or a decision rule"
-        raise InvalidArgumentError("threshold", expected, repr(threshold))
+        raise InvalidArgumentError(
+            "threshold", expected, repr(threshold), did_you_mean(threshold, named)
+        )
     if never_empty is not None and not check_flag("never_empty", never_empty):
         return rule.rule if isinstance(rule, NeverEmpty) else rule
     if isinstance(own, NeverEmpty) and not isinstance(rule, NeverEmpty):

@@ -33,7 +33,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from vicinal._core.arrays import Csr, Features, Float, Int
-from vicinal._core.checks import check_option, check_real
+from vicinal._core.checks import check_real
 from vicinal._core.csr import widened, with_rows
 from vicinal._core.labels import Labels, further_labels
 from vicinal._core.threads import ForkLock, using_threads
@@ -689,5 +689,8 @@ class IncrementalEstimator(NeighborEstimator):
 def check_recalibrate_at(value: object) -> float | str:
     """Return ``recalibrate_at``, checked."""
     if isinstance(value, str):
-        return check_option("recalibrate_at", value, ("always", "never"))
+        if value not in ("always", "never"):
+            expected = "a share of the rows, such as 0.1, or 'always' or 'never'"
+            raise InvalidArgumentError("recalibrate_at", expected, repr(value))
+        return value
     return check_real("recalibrate_at", value, low=0)

@@ -189,7 +189,7 @@ def check_replaceable(path: FilePath) -> Path:
             start = stream.read(200)
         if not start or re.match(rb'\{ *"__metadata__": *\{ *"sha256"', start[8:]):
             return Path(os.path.realpath(target))
-    got = f"{target}, {'a folder' if target.is_dir() else 'something else'}"
+    got = f"{target}, {'a folder' if target.is_dir() else 'another kind of file'}"
     raise InvalidArgumentError("path", "a new path or an older model", got, "choose another name")
 
 

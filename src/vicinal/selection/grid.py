@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from vicinal._core.checks import check_sequence
-from vicinal.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError, did_you_mean
 from vicinal.methods import METHODS, NeighborEstimator
 from vicinal.methods.registry import Method, find_method, make_method, method_of
 from vicinal.methods.registry import parameters as parameters_of
@@ -200,7 +200,8 @@ def _check_known(argument: str, given: Mapping[str, object], methods: Sequence[s
     for name in given:
         if name not in known:
             expected = f"parameters of {', '.join(methods)} ({', '.join(known)})"
-            raise InvalidArgumentError(argument, expected, repr(name))
+            hint = did_you_mean("n_neighbors" if name == "k" else name, known)
+            raise InvalidArgumentError(argument, expected, repr(name), hint)
 
 
 def _values(name: str, values: object) -> tuple[object, ...]:

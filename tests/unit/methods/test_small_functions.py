@@ -190,7 +190,7 @@ def test_fit_logistic():
 def test_check_recalibrate_at():
     with pytest.raises(
         InvalidArgumentError,
-        match=re.escape("recalibrate_at: expected one of 'always', 'never', got 'often'"),
+        match=re.escape("such as 0.1, or 'always' or 'never', got 'often'"),
     ):
         check_recalibrate_at("often")
 
