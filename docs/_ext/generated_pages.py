@@ -309,7 +309,11 @@ def to_site(text: str, folder: Path) -> str:
             return f"{{py:obj}}{name}"
         return found[0]
 
-    return _FIGURE.sub(r"```{figure} \2\n:alt: \1\n\n\3\n```", _ANY_LINK.sub(adapt, text))
+    def figure(found: re.Match[str]) -> str:
+        alternative = " ".join(found[1].split())
+        return f"```{{figure}} {found[2]}\n:alt: {alternative}\n\n{found[3]}\n```"
+
+    return _FIGURE.sub(figure, _ANY_LINK.sub(adapt, text))
 
 
 def adapt_source(app: Sphinx, name: str, source: list[str]) -> None:

@@ -43,8 +43,8 @@ results = compare(data, methods, folds=2, metrics=["example-f1"], progress=False
 # All methods have the same folds, and the neighbours of a fold are searched once.
 
 table = results_table(results, "example-f1")
-found = friedman_nemenyi(table)
-print(f"p = {found.least_p:.2g}, critical difference {found.critical_difference:.2f}")
+test = friedman_nemenyi(table)
+print(f"p = {test.least_p:.2g}, critical difference {test.critical_difference:.2f}")
 with tempfile.TemporaryDirectory() as folder:
     _, picture = critical_difference_diagram(table, Path(folder) / "ranks", title="Example F1")
     image = plt.imread(picture)

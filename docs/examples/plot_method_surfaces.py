@@ -27,103 +27,42 @@ def binned(rows):
     return np.hstack([np.eye(10)[cells[:, 0]], np.eye(10)[cells[:, 1]], np.eye(25)[place]])
 
 
-def draw(model, view=lambda rows: rows, note=""):
+def draw(axes, model, view=lambda rows: rows):
     """Fit a method, and draw its score of the first label and its decision."""
     model.fit(view(points), Y)
     scores = model.scores(view(plane)).toarray()[:, 0].reshape(60, 60)
     predicted = model.predict(view(plane))[:, 0].reshape(60, 60)
-    figure, axes = plt.subplots(figsize=(5.4, 4.4), layout="constrained")
-    drawn = axes.pcolormesh(side, side, scores, cmap="viridis", vmin=0)
+    axes.pcolormesh(side, side, scores, cmap="viridis", vmin=0)
     if 0 < predicted.mean() < 1:
         axes.contour(side, side, predicted, levels=[0.5], colors="white", linewidths=2)
-    axes.scatter(*points.T, s=16, c=np.where(Y[:, 0], "white", "none"), edgecolors="white", lw=0.7)
-    axes.set(title=f"{type(model).__name__}{note}", xticks=[], yticks=[])
-    figure.colorbar(drawn, label="score of the label")
-    plt.show()
+    axes.scatter(*points.T, s=9, c=np.where(Y[:, 0], "white", "none"), edgecolors="white", lw=0.5)
+    axes.set(xticks=[], yticks=[])
+    axes.set_title(type(model).__name__, fontsize=15)
 
 
 # %%
-# BRkNN
-# -----
-# The share of the ten nearest points that have the label: ten steps.
+# ``FeatureKNN`` and ``LCIF`` compare features with labels, so they get presence features: in which
+# tenth of each axis and in which of 25 cells a point lies.
 
-draw(vicinal.BRkNN(10))
-
-# %%
-# LPkNN
-# -----
-# The scores of BRkNN, but the most frequent label set is predicted.
-
-draw(vicinal.LPkNN(10))
-
-# %%
-# ML-kNN
-# ------
-# A probability for each number of votes, learned from the training points.
-
-draw(vicinal.MLkNN(10))
-
-# %%
-# DML-kNN
-# -------
-# The votes for the other label count too.
-
-draw(vicinal.DMLkNN(10))
+methods = {
+    vicinal.BRkNN(10): {},
+    vicinal.LPkNN(10): {},
+    vicinal.MLkNN(10): {},
+    vicinal.DMLkNN(10): {},
+    vicinal.LAMLkNN(10, n_clusters=4, random_state=0): {},
+    vicinal.IBLR(10): {},
+    vicinal.InstanceKNN(10, metric="euclidean"): {},
+    vicinal.FeatureKNN(10): {"view": binned},
+    vicinal.LCIF(10, 10, mixing=0.5): {"view": binned},
+    vicinal.LabelRidge(kernel="rbf"): {},
+    vicinal.LocalRidge(40, alpha=0.3, metric="euclidean"): {},
+    vicinal.Blend(): {},
+}
+figure, panels = plt.subplots(3, 4, figsize=(12, 9.4), layout="constrained")
+for axes, (model, options) in zip(panels.ravel(), methods.items(), strict=True):
+    draw(axes, model, **options)
+plt.show()
 
 # %%
-# LAML-kNN
-# --------
-# ML-kNN with separate statistics for four clusters of the plane.
-
-draw(vicinal.LAMLkNN(10, n_clusters=4, random_state=0))
-
-# %%
-# IBLR
-# ----
-# A logistic regression on the votes for both labels.
-
-draw(vicinal.IBLR(10))
-
-# %%
-# Instance kNN
-# ------------
-# Near points weigh more, so scores change smoothly.
-
-draw(vicinal.InstanceKNN(10, metric="euclidean"))
-
-# %%
-# Feature kNN
-# -----------
-# No neighbours among the points: features are compared with labels. The features say in which tenth
-# of each axis and in which of 25 cells a point lies.
-
-draw(vicinal.FeatureKNN(10), binned, " on presence features")
-
-# %%
-# LCIF
-# ----
-# Half instance kNN, half feature kNN, on the same presence features.
-
-draw(vicinal.LCIF(10, 10, mixing=0.5), binned, " on presence features")
-
-# %%
-# Label ridge
-# -----------
-# A ridge regression with a Gaussian kernel: near points pull the score up or down.
-
-draw(vicinal.LabelRidge(kernel="rbf"))
-
-# %%
-# Blend
-# -----
-# Votes, ridge and the other label, combined by a model of their leave-one-out scores. Here Blend
-# predicts a label for every point. This causes the boundary on the left.
-
-draw(vicinal.Blend())
-
-# %%
-# Local ridge
-# -----------
-# A ridge regression on the 40 nearest points of each point, with a Gaussian kernel of their width.
-
-draw(vicinal.LocalRidge(40, alpha=0.3, metric="euclidean"))
+# Blend combines the votes, the ridges and the other label. Here it predicts a label for every
+# point, which draws the boundary on the left.

@@ -81,8 +81,8 @@ class ExplainedRow:
         """Return the neighbours with their names, labels and shared features."""
         explainer, model = self.explainer, self.explainer.model
         rows, Y = model.search_, take_rows(model.scoring_.Y, places)
-        near = model._readable(take_rows(rows.X, places))
-        in_common = shared_features(model._readable(self.x), near, model.metric_)
+        near = model._compared(take_rows(rows.X, places))
+        in_common = shared_features(model._compared(self.x), near, model.metric_)
         found = []
         for i, place in enumerate(places.tolist()):
             columns, terms = in_common[i]
@@ -372,6 +372,10 @@ class Explainable:
 
     def _readable(self, X: Features) -> Features:
         """Return rows with the features that mean something one by one."""
+        return X
+
+    def _compared(self, X: Features) -> Features:
+        """Return rows as they are compared with training rows."""
         return X
 
     def _feature_names(self) -> Sequence[str] | None:

@@ -348,6 +348,15 @@ def test_neighbours_are_those_of_the_rows_as_given(fitted):
     assert fitted.kneighbors(n_neighbors=3, return_distance=False).shape == (200, 3)
 
 
+def test_words_that_a_neighbour_shares_add_up_to_the_similarity(fitted):
+    words = sparse.csr_array(X)
+    views = Blend().fit({"some": words[TRAIN, :20], "others": words[TRAIN, 20:]}, Y[TRAIN])
+    rows = {"some": words[TEST, :20][:3], "others": words[TEST, 20:][:3]}
+    for why in [*fitted.explain(X[TEST][:3]), *views.explain(rows)]:
+        for neighbor in why.neighbors:
+            assert sum(part.share for part in neighbor.shared) == pytest.approx(neighbor.value)
+
+
 def test_explanations_are_shapley_values_that_add_up_to_the_log_odds(fitted):
     row = X[TEST][:1]
     (found,) = fitted.explain(row, top=3)

@@ -578,6 +578,14 @@ class Blend(IncrementalEstimator):
         rows.eliminate_zeros()
         return rows
 
+    def _compared(self, X: Features) -> Features:
+        """Return rows as the first view compares words; measurements as they are."""
+        look = _blend(self._fitted().scoring).views[0].look
+        if not look.is_words:
+            return self._readable(X)
+        seen, first = as_csr(look.of(X)), look.columns[0] if look.columns else 0
+        return sparse.csr_array((seen.data, seen.indices + first, seen.indptr), X.shape)
+
     def _feature_names(self) -> Sequence[str] | None:
         """Return names of the features; with several views, the view and the number within it."""
         views, frame = self._views(), self._frame_columns()
