@@ -62,7 +62,3 @@ figure, panels = plt.subplots(3, 4, figsize=(12, 9.4), layout="constrained")
 for axes, (model, options) in zip(panels.ravel(), methods.items(), strict=True):
     draw(axes, model, **options)
 plt.show()
-
-# %%
-# Blend combines the votes, the ridges and the other label. Here it predicts a label for every
-# point, which draws the boundary on the left.

@@ -97,7 +97,7 @@ def test_rows_with_features(run, data_file, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--label", "loud"), "labels: expected label names of the model"),
+        (("--label", "loud"), "--label: expected label names of the model"),
         (("--limit", 0), "limit"),
         (("--html", "/nowhere/page.html"), "--html: expected a file"),
         (("--learned-from", "NEW"), "--learned-from: expected the 4 training rows of the model"),

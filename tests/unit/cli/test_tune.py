@@ -141,7 +141,7 @@ def test_an_interrupt_shows_the_best_so_far(
         (("--methods", "knn"), "methods: expected a method ("),
         (("--grid", "n_neighbors"), "--grid: expected name=value,value"),
         (("--grid", "k=1,2"), "grid: expected parameters of"),
-        (("--metric", "f1"), "metrics: expected the name of a metric"),
+        (("--metric", "f1"), "--metric: expected the name of a metric"),
         (("--table", "all.txt"), "--table: expected one of '.csv', '.json'"),
     ],
 )
