@@ -129,6 +129,17 @@ METHOD_PARAMETERS = {
     "values": "Values of a graph.",
     "kept": "Which rows are kept.",
     "P": "A projection: features × columns.",
+    "ids": "Ids of the neighbours, one line per row, from near to far.",
+    "n_rows": "Number of training rows.",
+    "base": "The score of each label that is not stored; 0 if it is None.",
+    "neighbor_cardinality": "Mean number of labels of each row's neighbours, if known.",
+    "label_sets": "The label set that each row's neighbours suggest, if known.",
+    "parts": "What `to_json` returned.",
+    "device": "Name of a device of PyTorch; None chooses one.",
+    "fused": "Whether the fused kernels are used; None decides by device and size.",
+    "function": "Runs on a worker; its first argument is `shared`.",
+    "shared": "What all calls need; sent once to each worker.",
+    "arguments": "The further arguments of each call.",
 }
 """Parameters that the methods of many classes share, if their docstrings do not describe them."""
 
@@ -157,8 +168,40 @@ FUNCTION_PARAMETERS = {
     "values": "Values.",
     "shape": "Numbers of rows and columns.",
     "dataset": "A data set.",
+    "address": "Address of the scheduler, such as ``tcp://scheduler:8786``.",
+    "timeout": "Seconds to wait for it.",
 }
 """Parameters of functions whose docstrings describe them in the first sentence only."""
+
+CLASS_PARAMETERS = {
+    "algorithm": "Index: a name, or a function of rows, metric and threads; ``auto`` chooses one.",
+    "at_hand": "Whether all its files are on this machine.",
+    "conventions": "How edge cases count: ``vicinal``, ``sklearn``, ``mulan`` or ``meka``.",
+    "entry": "What the catalogue knows about the data set.",
+    "equivalent": "Probability that the methods are equivalent in practice.",
+    "fills": "Whether rows without a label get one.",
+    "first": "The first method, or its probability to be better.",
+    "high": "Upper end of the interval.",
+    "iterable": "Explanations of rows.",
+    "label_when_all_zero": "The label of rows whose scores are all 0.",
+    "labels": "Label names of each text, if the file has them.",
+    "loser": "Name of the worse method.",
+    "low": "Lower end of the interval.",
+    "mean": "Mean difference.",
+    "metric": "Name of a distance or metric.",
+    "n_jobs": "Number of threads; None uses what the caller allows, -1 all cores.",
+    "never_empty": "Whether each row gets a label; None leaves it to the rule.",
+    "p": "Probability of such a difference by chance.",
+    "reading": "How a table was read; None for other files.",
+    "row_names": "Names of the rows, if the file has them.",
+    "rule": "The fitted rule.",
+    "second": "The second method, or its probability to be better.",
+    "t": "The t statistic.",
+    "texts": "One string per row.",
+    "threshold": "Decision rule; None is that of the method.",
+    "winner": "Name of the better method.",
+}
+"""Fields of classes whose docstrings describe them in the first sentence only."""
 
 _LINK = re.compile(r"(\]\()([^)\s#:]+\.md)((?:#[^)]*)?\))")
 _ANY_LINK = re.compile(r"\[([^\]]+)\]\(([^)\s#:]+)\)")
@@ -350,10 +393,14 @@ def add_parameters(
     """Describe the parameters of a metric, and those that the methods of many classes share."""
     metric = what == "function" and name.startswith("vicinal.metrics.")
     own = str(getattr(value, "__module__", "")).startswith("vicinal")
-    if "Parameters" in lines or not own or what not in ("method", "function"):
+    tables = {
+        "method": METHOD_PARAMETERS,
+        "class": CLASS_PARAMETERS,
+        "function": FUNCTION_PARAMETERS,
+    }
+    if "Parameters" in lines or not own or what not in tables:
         return
-    of_functions = COMMON_PARAMETERS if metric else FUNCTION_PARAMETERS
-    known = METHOD_PARAMETERS if what == "method" else of_functions
+    known = COMMON_PARAMETERS if metric else tables[what]
     signature = inspect.signature(cast("Callable[..., object]", value))
     described = [each for each in signature.parameters if each not in ("self", "cls")]
     if not described or not set(described) <= set(known):
