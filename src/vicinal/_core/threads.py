@@ -141,6 +141,7 @@ class OneBlasThread:
         """Set the limit, unless it is set already."""
         with self._lock:
             if self._limit is None:
+                _take_control()
                 self._limit = _libraries().limit(limits=1, user_api="blas")
             self._inside += 1
 
@@ -149,6 +150,7 @@ class OneBlasThread:
         with self._lock:
             self._inside -= 1
             if not self._inside and self._limit is not None:
+                _take_control()
                 self._limit.restore_original_limits()
                 self._limit = None
 
@@ -161,12 +163,26 @@ def one_blas_thread() -> OneBlasThread:
     return _one_blas_thread
 
 
-def library_threads() -> threadpool_limits:
-    """Return a context in which BLAS and OpenMP use the number of threads of the surrounding call.
+@contextmanager
+def library_threads() -> Iterator[None]:
+    """Let BLAS and OpenMP use the number of threads of the surrounding call.
 
     Only for computations of seconds, see :class:`OneBlasThread`.
     """
-    return _libraries().limit(limits=thread_count())
+    _take_control()
+    limit = _libraries().limit(limits=thread_count())
+    try:
+        yield
+    finally:
+        _take_control()
+        limit.restore_original_limits()
+
+
+def _take_control() -> None:
+    """Let this thread limit BLAS; since threadpoolctl 3.8 limits of other threads do nothing."""
+    for library in _libraries().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
 
 
 def on_one_blas_thread(method: Call) -> Call:

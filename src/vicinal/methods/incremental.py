@@ -349,7 +349,7 @@ LONGEST_PAUSE = 0.01
 
 
 def _pause_for_readers(replaced: FittedState, took: float) -> None:
-    """Pause after a change of so many seconds if other threads have read what it replaced."""
+    """Pause after a change that took so many seconds if others have read what it replaced."""
     if replaced.readers - {get_ident()}:
         time.sleep(min(PAUSE * took, LONGEST_PAUSE))
 
@@ -582,7 +582,7 @@ class IncrementalEstimator(NeighborEstimator):
         before = self._fitted()
         live = self._live
         with live.lock:
-            start = time.perf_counter()
+            start = time.thread_time()  # while it waits for others, they have their turns
             before = self._fitted()
             try:
                 with live.changing(before):
@@ -590,7 +590,7 @@ class IncrementalEstimator(NeighborEstimator):
             except BaseException:
                 self._publish(before)
                 raise
-        _pause_for_readers(before, time.perf_counter() - start)
+        _pause_for_readers(before, time.thread_time() - start)
 
     def _commit(
         self, change: SmallChange, version: FittedState, recalibrate: bool | None = None

@@ -13,7 +13,7 @@ import logging
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
@@ -476,12 +476,15 @@ MODEL_SHARE = 50
 """A snapshot is due after one row per this many rows of the model, if that is more."""
 
 
+Duty = Literal["preparing", "recalibrating", "saving"]
+
+
 class Upkeep:
     """Work on one model beside its lessons: preparation, thresholds, snapshots.
 
-    A restart loads the newest snapshot and replays the rows taught after it, so the number of rows
-    decides how long it takes, not the number of requests. Large models are saved less often,
-    because writing them takes longer too.
+    One after the other, so that lessons keep a core. A restart loads the newest snapshot and
+    replays the rows taught after it, so the number of rows decides how long it takes, not the
+    number of requests. Large models are saved less often, because writing them takes longer too.
     """
 
     def __init__(self, learner: Learner, rows: int) -> None:
@@ -489,22 +492,18 @@ class Upkeep:
         self._rows = rows
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="upkeep")
         self._saver = ThreadPoolExecutor(1, thread_name_prefix="snapshot")
-        self._saving: asyncio.Task[None] | None = None
-        self._tending: asyncio.Task[None] | None = None
-        self.doing: Literal["nothing", "preparing", "recalibrating"] = "nothing"
+        self._task: asyncio.Task[None] | None = None
+        self.doing: Duty | Literal["nothing"] = "nothing"
 
     def begin(self) -> None:
-        """Prepare the model for lessons, and save what a long replay has applied."""
-        self._tend("preparing", self._learner.served.prepare)
-        self.after_change()
+        """Prepare the model for lessons, then do what is due after a long replay."""
+        self._start("preparing")
 
     def after_change(self) -> None:
         """Start what is due, in the background."""
-        due = max(self._rows, self._learner.n_rows // MODEL_SHARE)
-        if self._learner.unsaved_rows >= due and not _is_running(self._saving):
-            self._saving = asyncio.get_running_loop().create_task(self._write_quietly())
-        if self._learner.served.is_stale and not _is_running(self._tending):
-            self._tend("recalibrating", self._learner.served.recalibrate)
+        duty = self._due()
+        if duty is not None and (self._task is None or self._task.done()):
+            self._start(duty)
 
     async def write(self) -> tuple[str, int]:
         """Write a snapshot now, after those that wait; return its name and version."""
@@ -513,38 +512,50 @@ class Upkeep:
 
     async def close(self) -> None:
         """Finish the snapshot being written, then save what it does not contain."""
-        if self._tending is not None:
-            self._tending.cancel()
+        if self._task is not None:
+            self._task.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)
-        if self._saving is not None:
-            await self._saving
-        if self._learner.served.version > self._learner.saved_version:
-            await self._write_quietly()
+        await asyncio.get_running_loop().run_in_executor(self._saver, self._save_rest)
         self._saver.shutdown()
 
-    def _tend(self, what: Literal["preparing", "recalibrating"], work: Callable[[], None]) -> None:
-        """Run work on the model in the thread for it, with half of the cores."""
-        self.doing = what
+    def _save_rest(self) -> None:
+        if self._learner.served.version > self._learner.saved_version:
+            with suppress(ServiceError):  # logged; the store holds every event anyway
+                self._learner.snapshot()
+
+    def _due(self) -> Duty | None:
+        """Return what is to be done next."""
+        if self._learner.unsaved_rows >= max(self._rows, self._learner.n_rows // MODEL_SHARE):
+            return "saving"
+        return "recalibrating" if self._learner.served.is_stale else None
+
+    def _start(self, duty: Duty) -> None:
+        self.doing = duty
+        self._task = asyncio.get_running_loop().create_task(self._run(duty))
+
+    async def _run(self, first: Duty) -> None:
+        """Do one thing after the other, as long as something is due and succeeds."""
+        duty: Duty | None = first
+        while duty is not None:
+            self.doing = duty
+            (error,) = await asyncio.gather(self._do(duty), return_exceptions=True)
+            if error is not None:
+                extra = {"model": self._learner.model_id, "work": duty, "reason": repr(error)}
+                log.error("upkeep failed", extra=extra)
+                break
+            duty = self._due()
+        self.doing = "nothing"
+
+    async def _do(self, duty: Duty) -> None:
+        """Do one thing: a snapshot, or work on the model with half of the cores."""
+        if duty == "saving":
+            await self.write()
+            return
+        served = self._learner.served
+        work = served.prepare if duty == "preparing" else served.recalibrate
 
         def with_some_cores() -> None:
             with using_threads(max(1, thread_count() // 2)):
                 work()
 
-        async def tend() -> None:
-            running = asyncio.get_running_loop().run_in_executor(self._thread, with_some_cores)
-            (error,) = await asyncio.gather(running, return_exceptions=True)
-            self.doing = "nothing"
-            if error is not None:
-                extra = {"model": self._learner.model_id, "work": what, "reason": repr(error)}
-                log.error("upkeep failed", extra=extra)
-
-        self._tending = asyncio.get_running_loop().create_task(tend())
-
-    async def _write_quietly(self) -> None:
-        """Write a snapshot; a failure is logged, since the store holds every event anyway."""
-        with suppress(ServiceError):  # `Learner.snapshot` has logged it
-            await self.write()
-
-
-def _is_running(task: "asyncio.Task[None] | None") -> bool:
-    return task is not None and not task.done()
+        await asyncio.get_running_loop().run_in_executor(self._thread, with_some_cores)

@@ -261,7 +261,7 @@ class ModelFacts(BaseModel):
     can_learn: bool
     writes: Literal["token", "anyone", "nobody"]
     metrics: dict[str, float | None] | None
-    upkeep: Literal["nothing", "preparing", "recalibrating"]
+    upkeep: Literal["nothing", "preparing", "recalibrating", "saving"]
 
 
 class ModelList(BaseModel):

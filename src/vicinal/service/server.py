@@ -17,6 +17,7 @@ from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from vicinal._core.threads import one_blas_thread
 from vicinal.errors import InvalidArgumentError
 from vicinal.service.access import error_body
 from vicinal.service.limits import Limits, ServiceError
@@ -199,7 +200,8 @@ def run_server(app: FastAPI, sockets: Sequence[socket.socket], limits: Limits) -
     sys.setswitchinterval(SWITCH_SECONDS)
     keep_what_is_loaded()
     log.info("bound", extra={"port": sockets[0].getsockname()[1]})
-    uvicorn.Server(config).run(list(sockets))
+    with one_blas_thread():
+        uvicorn.Server(config).run(list(sockets))
     _leave_unfinished_work()
 
 

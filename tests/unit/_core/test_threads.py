@@ -1,12 +1,20 @@
 """A number of threads named once holds for everything called within, and nothing else."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 
 import pytest
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from vicinal._core.threads import Beside, in_threads, thread_count, using_threads
+from vicinal._core.threads import (
+    Beside,
+    in_threads,
+    library_threads,
+    one_blas_thread,
+    thread_count,
+    using_threads,
+)
 
 
 def test_the_innermost_number_holds():
@@ -93,3 +101,36 @@ def test_a_result_beside_is_there_after_a_while_and_is_computed_again_if_it_fail
     assert beside.is_ready
     assert Beside(lambda: 8).result() == 8
     assert deepcopy(beside) is None
+
+
+def blas_threads():
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("first", [one_blas_thread, library_threads])
+def test_every_thread_can_limit_blas_whichever_did_so_first(first):
+    outside = blas_threads()
+    with using_threads(2), first():
+        pass
+    with ThreadPoolExecutor(1) as pool:
+
+        def limited():
+            with one_blas_thread():
+                alone = blas_threads()
+                with using_threads(2), library_threads():
+                    return alone, blas_threads()
+
+        assert pool.submit(limited).result() == ({1}, {2})
+    assert blas_threads() == outside
+
+
+def test_the_last_thread_that_leaves_restores_the_threads_of_blas():
+    outside = blas_threads()
+    with ThreadPoolExecutor(1) as pool:
+        within = one_blas_thread()
+        within.__enter__()
+        pool.submit(within.__enter__).result()
+        within.__exit__()
+        assert blas_threads() == {1}
+        pool.submit(within.__exit__).result()
+    assert blas_threads() == outside
