@@ -240,6 +240,22 @@ def test_sets_read_as_one_label_are_suspicious(run, tmp_path):
     assert json.loads(out)["labels"] == 24
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_names_of_several_words_are_not_suspicious(run, form, tmp_path):
+    """Most subjects of a small catalogue occur once."""
+    sets = [[f"rare subject {i}", "soil science", *["plant health"] * (i % 2)] for i in range(30)]
+    rows = [(f"text about thing {i}", labels) for i, labels in enumerate(sets)]
+    path = tmp_path / f"subjects.{form}"
+    if form == "csv":
+        lines = ["text,labels", *(f"{text},{'; '.join(labels)}" for text, labels in rows)]
+    else:
+        lines = [json.dumps({"text": text, "labels": labels}) for text, labels in rows]
+    path.write_text("\n".join(lines))
+    code, out, err = run("train", path, "-o", tmp_path / "model", "--method", "brknn", "--json")
+    assert (code, json.loads(out)["labels"]) == (0, 32)
+    assert "warning" not in err
+
+
 def test_a_model_reads_the_next_file_as_its_own(run, tmp_path):
     model = tmp_path / "model"
     near = ("--method", "brknn", "--set", "n_neighbors=1", "--set", "metric=cosine")

@@ -308,5 +308,5 @@ def _label_names(blocks: Iterable[Records], reading: Reading, name: str) -> tupl
     counts: Counter[str] = Counter()
     for records in blocks:
         counts.update(chain.from_iterable(label_sets(records, reading)))
-    warn_if_rare(counts, name, reading.labels or "")
+    warn_if_rare(counts, name, reading)
     return tuple(sorted(counts))

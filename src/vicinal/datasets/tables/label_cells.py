@@ -146,7 +146,7 @@ def read_labels(records: Records, reading: Reading) -> tuple[list[list[str]], tu
     sets = label_sets(records, reading)
     counts = Counter(chain.from_iterable(sets))
     if not reading.label_columns and reading.labels is not None:
-        warn_if_rare(counts, records.path, reading.labels)
+        warn_if_rare(counts, records.path, reading)
     return sets, tuple(sorted(counts))
 
 
@@ -258,13 +258,14 @@ def _marked(records: Records, columns: Sequence[str]) -> list[list[str]]:
     return sets
 
 
-def _could_be_split(label: str) -> bool:
-    return "://" not in label and re.search(r"[\s,;|/+&]", label) is not None
+def warn_if_rare(counts: Counter[str], path: FilePath, reading: Reading) -> None:
+    """Warn if most labels occur only once and could be split: perhaps they are sets of labels.
 
-
-def warn_if_rare(counts: Counter[str], path: FilePath, column: str) -> None:
-    """Warn if most labels occur only once and could be split: perhaps they are sets of labels."""
-    rare = [label for label, count in counts.items() if count == 1 and _could_be_split(label)]
+    Blanks separate words of a name if something else separates the labels, or if they are in lists.
+    """
+    signs = r"[\s,;|/+&]" if reading.separator == "" else r"[,;|/+&]"
+    split = re.compile(signs).search
+    rare = [label for label, n in counts.items() if n == 1 and "://" not in label and split(label)]
     once = len(rare)
     if len(counts) >= FEWEST_SUSPICIOUS and 2 * once > len(counts):
         example = rare[0]
@@ -274,6 +275,6 @@ def warn_if_rare(counts: Counter[str], path: FilePath, column: str) -> None:
             path,
             once,
             len(counts),
-            column,
+            reading.labels,
             example,
         )
