@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from sklearn.pipeline import Pipeline
+from tests.browser.conftest import TEXTS
 
-from vicinal import Blend
+from vicinal import Blend, make_pipeline
+from vicinal.preprocess import TextVectorizer
 
 AXE = Path(__file__).parents[2] / "build" / "axe" / "package" / "axe.min.js"
 SCHEMES = ["light", "dark"]
@@ -80,8 +83,47 @@ def test_an_example_is_picked(open_page) -> None:
     assert page.input_value("#text") == "a dog"
 
 
+def default_model() -> Pipeline:
+    """A blend, as `vicinal train` makes it."""
+    texts, labels = zip(*(TEXTS * 4), strict=True)
+    return make_pipeline(TextVectorizer(), Blend()).fit(list(texts), list(labels))
+
+
+def test_a_taught_text_is_marked_whoever_asks(open_page) -> None:
+    page = open_page({"model": default_model()})
+    write(page, "a parrot and a kitten play in the sun")
+    assert page.locator(".as-taught").count() == 0
+    page.get_by_role("button", name="cats").click()
+    page.fill("#add", "birds")
+    page.press("#add", "Enter")
+    page.click("#teach")
+    page.wait_for_selector("#status:has-text('The text is now labelled as taught')")
+    assert page.locator(".as-taught").count() == 2
+    page.reload()
+    write(page, "Play, kitten! In the sun, and a parrot; a ...")  # the same words
+    page.wait_for_selector("#status:has-text('as taught in row 24')")
+    assert {name for name, chosen in labels_of(page).items() if chosen} == {"birds", "play"}
+    assert page.locator(".as-taught").count() == 2
+    write(page, "a kitten in the sun")
+    page.wait_for_selector("#status:not(:has-text('as taught'))")
+    assert page.locator(".as-taught").count() == 0
+
+
+def test_a_text_without_known_words_says_so(open_page) -> None:
+    page = open_page({"model": default_model()})
+    write(page, "xyzzy plugh")
+    page.wait_for_selector("#status:has-text('The model knows no word of it')")
+    page.fill("#add", "magic")
+    page.press("#add", "Enter")
+    page.click("#teach")
+    page.wait_for_selector(
+        "#status:has-text('not yet labelled as taught. The model knows no word')"
+    )
+    assert page.locator(".as-taught").count() == 0
+
+
 def test_labels_are_removed_added_taught_and_undone(open_page) -> None:
-    page = open_page()
+    page = open_page({"model": default_model()})
     write(page, "a parrot and a kitten play")
     page.get_by_role("button", name="cats").click()
     assert not labels_of(page)["cats"]
@@ -90,7 +132,7 @@ def test_labels_are_removed_added_taught_and_undone(open_page) -> None:
     assert labels_of(page)["birds"]
     page.click("#teach")
     page.wait_for_selector("#taught li")
-    page.wait_for_selector("#status:has-text('Taught: row 6, version 1.')")
+    page.wait_for_selector("#status:has-text('Taught: row 24, version 1.')")
     assert "version 1" in page.inner_text("#facts")
     assert "New: birds." in page.inner_text("#status")
     assert page.inner_text("#teach") == "Teach these labels"

@@ -61,10 +61,16 @@ def test_a_correction_counts_at_once_and_can_be_undone(start, blend) -> None:
     assert set(before["results"][0]["labels"]) == {"animals"}
     taught = client.learn(text, "music", "sea").json()
     assert labels_of(client, text) == {"music", "sea"}
+    assert [each.get("as_taught") for each in client.predict(text, "whale", text)["results"]] == [
+        N_ROWS,
+        None,
+        N_ROWS,
+    ]
     assert labels_of(client, "cat tiger parrot whale") == {"music", "sea"}  # the same words
     assert "as taught" in str(why(client, text))
     client.learn(text, "food")  # what was taught last counts
     assert labels_of(client, text) == {"food"}
+    assert client.predict(text)["results"][0]["as_taught"] == N_ROWS + 1
     log = client.get(f"{MODEL}/taught").json()["taught"]
     assert [event["rows"][0]["labels"] for event in log] == [["food"], ["music", "sea"]]
     client.forget(log[0]["row_ids"][0])
@@ -72,6 +78,7 @@ def test_a_correction_counts_at_once_and_can_be_undone(start, blend) -> None:
     client.forget(*taught["row_ids"])
     after = client.predict(text)
     assert set(after["results"][0]["labels"]) == {"animals"}
+    assert "as_taught" not in after["results"][0]
     assert "as taught" not in str(why(client, text))
     undone = [event["undone"] for event in client.get(f"{MODEL}/taught").json()["taught"]]
     assert undone == [False, False, True, True]  # two that forget, two that were undone

@@ -507,6 +507,8 @@ class Engine:
         """Return the labels and scores of one row, with the labels in words if they are known."""
         scores = [{"label": label, "score": score} for label, score in prediction.scores]
         shown: dict[str, Any] = {"labels": prediction.labels, "scores": scores}
+        if prediction.as_taught is not None:
+            shown["as_taught"] = prediction.as_taught
         if words := self.about.vocabulary:
             every = (*prediction.labels, *(label for label, _ in prediction.scores))
             shown["names"] = {label: words[label][0] for label in every if label in words}

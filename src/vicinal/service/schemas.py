@@ -179,10 +179,14 @@ class LabelScore(BaseModel):
 
 
 class RowPrediction(BaseModel):
-    """The labels of one row, and the best labels with their scores."""
+    """The labels of one row, and the best labels with their scores.
+
+    `as_taught` is the id of the row that taught exactly these labels; to forget it undoes that.
+    """
 
     labels: list[str]
     scores: list[LabelScore]
+    as_taught: int | None = None
     names: dict[str, str] | None = None
     explanation: dict[str, Any] | None = None
 

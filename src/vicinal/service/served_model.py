@@ -18,7 +18,7 @@ from vicinal._core.files import replacing, without_nan
 from vicinal.datasets.vocabulary import Vocabulary
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph
-from vicinal.methods import NeighborEstimator
+from vicinal.methods import Blend, NeighborEstimator
 from vicinal.methods._formulas import cells
 from vicinal.methods.fitted_state import FittedState
 from vicinal.methods.incremental import IncrementalEstimator
@@ -108,11 +108,15 @@ SHARED_WORDS = 8
 
 
 class Prediction(NamedTuple):
-    """The predicted labels of one row with their scores, and the best labels, best first."""
+    """The predicted labels of one row with their scores, and the best labels, best first.
+
+    `as_taught` is the id of the training row that taught them, if the model keeps to it.
+    """
 
     labels: list[str]
     label_scores: list[float]
     scores: list[tuple[str, float]]
+    as_taught: int | None
 
 
 def predictions(
@@ -123,14 +127,13 @@ def predictions(
     decided = estimator.decide(scores)
     ids, values = scores.top(top)
     names = state_of(estimator).label_names
+    taught = estimator.taught_rows(X) if isinstance(estimator, Blend) else {}
     found = []
     for row in range(scores.shape[0]):
         labels = decided.indices[decided.indptr[row] : decided.indptr[row + 1]].tolist()
         own = cells(scores, row, labels).tolist() if with_label_scores else []
-        best = zip(ids[row].tolist(), values[row].tolist(), strict=True)
-        found.append(
-            Prediction([names[label] for label in labels], own, [(names[i], v) for i, v in best])
-        )
+        best = [(names[i], v) for i, v in zip(ids[row].tolist(), values[row].tolist(), strict=True)]
+        found.append(Prediction([names[label] for label in labels], own, best, taught.get(row)))
     return found
 
 

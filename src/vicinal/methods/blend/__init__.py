@@ -466,6 +466,19 @@ class Blend(IncrementalEstimator):
                 scores = scoring.scores(known.query(some, 0), some)
             yield as_taught(scores, taught_places(scoring, known, some), scoring.Y)
 
+    def taught_rows(self, X: object) -> dict[int, int]:
+        """Return which rows of `X` get the labels they were taught, and by which training row.
+
+        Returns
+        -------
+        dict of int to int
+            Places of rows in `X`, and the id of the row that was taught last; :meth:`forget` of
+            this id undoes it.
+        """
+        version, queries = self._fitted(), self._read_new_X(X)
+        found = taught_places(_blend(version.scoring), version.rows, queries)
+        return {row: int(version.rows.place_ids[place]) for row, place in found}
+
     def _decided(self, version: FittedState, X: object, graph: NeighborGraph | None) -> Csr:
         """Return the label indicator that one version predicts; of taught rows, what was taught."""
         scored = self._score_blocks(version, X, graph)

@@ -11,15 +11,14 @@ export class LabelList {
     this.chosen = new Set();
     this.scores = new Map();
     this.predicted = [];
-    this.taught = new Set();
+    this.isTaught = false;
     this.names = {};
   }
 
-  // `taught`: the labels that were taught for this text, if it was taught.
-  show(prediction, taught = []) {
+  show(prediction) {
     this.predicted = prediction.labels;
     this.names = prediction.names ?? {};
-    this.taught = new Set(taught.filter((label) => prediction.labels.includes(label)));
+    this.isTaught = prediction.as_taught !== undefined;
     this.chosen = new Set(prediction.labels);
     this.scores = new Map(prediction.scores.map(({ label, score }) => [label, score]));
     for (const label of prediction.labels) if (!this.scores.has(label)) this.scores.set(label, null);
@@ -28,7 +27,7 @@ export class LabelList {
 
   clear() {
     this.predicted = [];
-    this.taught = new Set();
+    this.isTaught = false;
     this.chosen = new Set();
     this.scores = new Map();
     this.draw();
@@ -54,7 +53,7 @@ export class LabelList {
   }
 
   mark(label) {
-    return this.taught.has(label) ? [make("span", { className: "as-taught", textContent: " as taught" })] : [];
+    return this.isTaught && this.predicted.includes(label) ? [make("span", { className: "as-taught", textContent: " as taught" })] : [];
   }
 
   item(label, score, largest) {

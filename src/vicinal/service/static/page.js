@@ -22,7 +22,6 @@ let timer = 0;
 let asked = 0;
 let shownForm = ""; // the names of the model's columns, each on a line
 let shown = ""; // model, version and text of the labels on the page
-let last = null; // text and labels of the last lesson, and what was predicted before it
 let lesson = null; // text, labels and key of the lesson being taught: a repeated try is one lesson
 
 function say(message, isBad = false) {
@@ -136,11 +135,15 @@ async function predict() {
   const key = JSON.stringify([model.id, prediction.version, text]);
   if (key === shown) return; // what the person has chosen since then stays
   shown = key;
-  labels.show(prediction.results[0], last?.text === text ? last.labels : []);
+  labels.show(prediction.results[0]);
   why.begin(encodeURIComponent(model.id), rows[0], text, near.results[0].neighbors);
   const count = prediction.results[0].labels.length;
-  say(`${count} ${count === 1 ? "label" : "labels"} predicted by version ${prediction.version}.`);
+  const how = labels.isTaught ? `, as taught in row ${prediction.results[0].as_taught}` : "";
+  say(`${count} ${count === 1 ? "label" : "labels"} predicted by version ${prediction.version}${how}.${unknown()}`);
 }
+
+// A text is compared with others by the words that the model knows.
+const unknown = () => (why.near.length ? "" : " The model knows no word of it: train again with such texts.");
 
 async function teach() {
   const taughtRow = { ...row(), labels: [...labels.chosen] };
@@ -151,7 +154,6 @@ async function teach() {
   try {
     const reply = await ask(path("/learn"), { rows: [taughtRow], idempotency_key: lesson.key });
     lesson = null;
-    last = { text: $("text").value, labels: taughtRow.labels };
     await refresh();
     say(`Taught: row ${reply.row_ids[0]}, version ${reply.version}. ${changes(before, taughtRow.labels)}`);
   } finally {
@@ -174,7 +176,7 @@ function changes(before, wanted) {
   const removed = before.filter((label) => !after.includes(label));
   const isAsTaught = after.length === wanted.length && wanted.every((label) => after.includes(label));
   const parts = [
-    isAsTaught ? "The text is now labelled as taught." : "The text is not yet labelled as taught.",
+    isAsTaught ? "The text is now labelled as taught." : `The text is not yet labelled as taught.${unknown()}`,
     added.length ? `New: ${added.join(", ")}.` : "",
     removed.length ? `Gone: ${removed.join(", ")}.` : "",
   ];
@@ -190,7 +192,6 @@ async function undo(rowIds) {
   try {
     say("Undoing …");
     const reply = await ask(path("/forget"), { row_ids: rowIds });
-    last = null;
     await refresh();
     say(`Undone, version ${reply.version}.`);
     $("text").focus();
