@@ -291,6 +291,22 @@ def test_requests_learned_together_equal_those_learned_one_by_one(learner, tmp_p
     learner.store.close()
 
 
+def test_rows_learned_together_are_limited_in_cells(learner, monkeypatch) -> None:
+    """A thousand rows of a dense model take a few bytes of JSON each, and megabytes in memory."""
+    monkeypatch.setattr(module, "DENSE_CELLS", 5)
+    together, real = [], ServedModel.learn
+    monkeypatch.setattr(
+        ServedModel, "learn", lambda *given: together.append(given[1].size) or real(*given)
+    )
+    requests = [
+        (Change("learn", ({"text": "cat dog kitten", "labels": ["cats"]},)),) for _ in range(7)
+    ]
+    answers = learner.process(requests)
+    assert [answer[0].row_ids for answer in answers] == [(6 + place,) for place in range(7)]
+    assert together == [6, 6, 6, 3]
+    learner.store.close()
+
+
 def test_a_replay_gives_new_labels_the_same_order(learner, model_folder) -> None:
     """Lessons that were learned one by one are replayed together."""
     for label in ("lesson 9", "lesson 10", "a", "lesson 8"):

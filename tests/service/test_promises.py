@@ -25,7 +25,7 @@ from vicinal.service import app as app_module
 from vicinal.service.access import Declarations, needs
 from vicinal.service.engine import Engine
 from vicinal.service.learner import Learner, Replacement, Snapshots
-from vicinal.service.limits import ServiceError, StoreError
+from vicinal.service.limits import Limits, ServiceError, StoreError
 from vicinal.service.served_model import ServedModel
 from vicinal.service.store import Change, EventStore, first_digest
 
@@ -549,6 +549,31 @@ def test_a_threshold_is_fitted_beside_the_lessons(start, monkeypatch) -> None:
     saved = client.post(f"{MODEL}/snapshot", headers=HEADERS).json()["path"]
     folder = client.app.state.engines["pets"]._learner.store.path.parent
     assert load(folder / saved).recalibrate_at == 0.01
+
+
+def test_a_snapshot_that_is_due_waits_for_the_threshold(start, monkeypatch, tmp_path) -> None:
+    """One after the other: on two cores, both together would leave none for lessons."""
+    client = start(
+        models={"pets": large_model(InstanceKNN(5))}, limits=Limits(rows_per_snapshot=12)
+    )
+    wait_until(lambda: client.facts()["upkeep"] == "nothing")
+    may_go_on, real = threading.Event(), InstanceKNN.recalibrate
+
+    def recalibrate(self: Any) -> Any:
+        assert may_go_on.wait(20)
+        return real(self)
+
+    monkeypatch.setattr(InstanceKNN, "recalibrate", recalibrate)
+    for _ in range(12):  # a threshold is due after 6 rows, a snapshot after 12
+        body = {"rows": [{"values": [1.0] * 80, "labels": ["l1"]}]}
+        client.post(f"{MODEL}/learn", json=body, headers=HEADERS)
+    snapshot = tmp_path / "taught.sqlite.snapshots" / "pets" / "000000000012"
+    time.sleep(0.2)
+    assert client.facts()["upkeep"] == "recalibrating"
+    assert not snapshot.exists()
+    may_go_on.set()
+    wait_until(lambda: client.facts()["upkeep"] == "nothing")
+    assert snapshot.exists()
 
 
 def test_lessons_do_not_wait_for_a_snapshot(start, monkeypatch) -> None:

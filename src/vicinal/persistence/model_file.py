@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,8 +108,21 @@ def write_model(part: Saveable, path: FilePath) -> None:
     with replacing(target) as beside, beside.open("xb") as stream:
         stream.write(header)
         for array in ordered.values():
-            stream.write(_bytes(array))
+            _write_in_pieces(stream, _bytes(array))
     remove_stale(target)
+
+
+PIECE_BYTES = 2**21
+
+
+def _write_in_pieces(stream: BinaryIO, content: memoryview) -> None:
+    """Write piece by piece to the disk: what others sync meanwhile waits for one of them."""
+    for start in range(0, len(content), PIECE_BYTES):
+        piece = content[start : start + PIECE_BYTES]
+        stream.write(piece)
+        if len(piece) == PIECE_BYTES:
+            stream.flush()
+            os.fsync(stream.fileno())
 
 
 def _ordered(arrays: Arrays) -> Arrays:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from vicinal._core.arrays import Int
+from vicinal._core.arrays import Features, Int
+from vicinal.methods import NeighborEstimator
 from vicinal.service import served_model
 from vicinal.service.access import Access
 from vicinal.service.learner import (
@@ -288,8 +289,6 @@ def _shown(event: Event, known: Int) -> dict[str, Any]:
 Value = TypeVar("Value")
 COMMIT_ROWS = 4096
 """Most rows learned by one commit, from however many requests."""
-
-
 SLOW_THREADS = 2
 """Threads for neighbours, explanations and large predictions of one model."""
 QUICK_THREADS = 2
@@ -439,20 +438,14 @@ class Engine:
         self._check(rows)
         self._check_top(rows, top)
         self._check_explained(rows, top)
-        reader = self._served.reader
 
-        def work(stop: Stop) -> bytes:
-            X = reader.read(rows)
-            with self._served.reading() as (estimator, number, _), refusals():
-                found = served_model.predictions(estimator, X, top)
-                why = served_model.explanations(estimator, X, None, top, reader.names)
-                explained = (
-                    {**self._shown(prediction), "explanation": explanation}
-                    for prediction, explanation in zip(found, why, strict=True)
-                )
-                return self._listed(explained, number, stop)
+        def shown(estimator: NeighborEstimator, X: Features) -> Iterator[object]:
+            found = served_model.predictions(estimator, X, top)
+            why = served_model.explanations(estimator, X, None, top, self._served.reader.names)
+            for prediction, explanation in zip(found, why, strict=True):
+                yield {**self._shown(prediction), "explanation": explanation}
 
-        return await self._slowly(work)
+        return await self._listed(rows, shown)
 
     async def neighbors(self, rows: Sequence[Row], k: int | None) -> bytes:
         """Return the reply with the nearest training rows of each row."""
@@ -461,15 +454,12 @@ class Engine:
         with self._served.reading() as held:
             width = k or served_model.shown_neighbors(held.estimator)
         self._check_product(rows, width, self._limits.neighbor_cells, f"k = {width}")
-        reader = self._served.reader
 
-        def work(stop: Stop) -> bytes:
-            X = reader.read(rows)
-            with self._served.reading() as (estimator, number, _), refusals():
-                near = served_model.neighbors(estimator, X, k, reader.names)
-                return self._listed(({"neighbors": each} for each in near), number, stop)
+        def shown(estimator: NeighborEstimator, X: Features) -> Iterator[object]:
+            for near in served_model.neighbors(estimator, X, k, self._served.reader.names):
+                yield {"neighbors": near}
 
-        return await self._slowly(work)
+        return await self._listed(rows, shown)
 
     async def explain(
         self, rows: Sequence[Row], labels: list[str] | None, top: int, without: bool = False
@@ -482,21 +472,16 @@ class Engine:
             raise bad_value("rows", f"at most {MOST_ROWS} rows together with 'without'", len(rows))
         reader = self._served.reader
 
-        def work(stop: Stop) -> bytes:
-            X = reader.read(rows)
-            with self._served.reading() as (estimator, number, _), refusals():
-                if labels is not None:
-                    known = frozenset(served_model.state_of(estimator).label_names)
-                    if unknown := next((label for label in labels if label not in known), None):
-                        raise bad_value("labels", "labels of the model", unknown)
-                why = served_model.explanations(estimator, X, labels, top, reader.names, without)
-                marked = (
-                    {**each, "words": reader.words(row)}
-                    for each, row in zip(why, rows, strict=True)
-                )
-                return self._listed(marked, number, stop)
+        def shown(estimator: NeighborEstimator, X: Features) -> Iterator[object]:
+            if labels is not None:
+                known = frozenset(served_model.state_of(estimator).label_names)
+                if unknown := next((label for label in labels if label not in known), None):
+                    raise bad_value("labels", "labels of the model", unknown)
+            why = served_model.explanations(estimator, X, labels, top, reader.names, without)
+            for each, row in zip(why, rows, strict=True):
+                yield {**each, "words": reader.words(row)}
 
-        return await self._slowly(work)
+        return await self._listed(rows, shown)
 
     def show(self, predicted: Predicted) -> dict[str, Any]:
         """Return the content of the reply to a request for predictions."""
@@ -595,15 +580,24 @@ class Engine:
         self._check_reply(len(body))
         return body
 
-    def _listed(self, results: Iterable[object], version: int, stop: Stop) -> bytes:
-        """Return the reply that lists results; each is JSON before the next one is computed."""
-        parts, size = list[bytes](), 0
-        for result in results:
-            stop()
-            parts.append(to_json(result))
-            size += len(parts[-1]) + 1
-            self._check_reply(size)
-        return b'{"results":[%b],"version":%d}' % (b",".join(parts), version)
+    async def _listed(
+        self,
+        rows: Sequence[Row],
+        shown: Callable[[NeighborEstimator, Features], Iterable[object]],
+    ) -> bytes:
+        """Return a reply by one version, a result per row: JSON before the next is computed."""
+
+        def work(stop: Stop) -> bytes:
+            X, parts, size = self._served.reader.read(rows), list[bytes](), 0
+            with self._served.reading() as (estimator, number, _), refusals():
+                for result in shown(estimator, X):
+                    stop()
+                    parts.append(to_json(result))
+                    size += len(parts[-1]) + 1
+                    self._check_reply(size)
+            return b'{"results":[%b],"version":%d}' % (b",".join(parts), number)
+
+        return await self._slowly(work)
 
     def _check_reply(self, size: int) -> None:
         if size > self._limits.reply_bytes:

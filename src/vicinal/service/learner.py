@@ -32,7 +32,7 @@ from vicinal.methods import load, save
 from vicinal.methods.pipeline import Model
 from vicinal.service import served_model
 from vicinal.service.limits import ConflictError, ServiceError, StoreError, bad_value
-from vicinal.service.request_rows import Row
+from vicinal.service.request_rows import DENSE_CELLS, Row
 from vicinal.service.served_model import ServedModel, graph_file, read_graph, write_graph
 from vicinal.service.store import Change, Event, EventStore
 
@@ -85,6 +85,7 @@ class Draft:
         self._served = served
         self._store = store
         self._waiting: list[tuple[int, Change, Features]] = []
+        self._cells = 0
         self.events: list[Event] = []
         self.results: dict[int, Result] = {}
         with served.reading() as held:
@@ -97,6 +98,9 @@ class Draft:
             first = request[0]
             if len(request) == 1 and isinstance(first, Change) and self._may_wait(first):
                 self._waiting.append((place, first, features[0]))
+                self._cells += features[0].size  # rows of few bytes of JSON may have many
+                if self._cells > DENSE_CELLS:
+                    self.flush()
                 return
             self.flush()
             self.results[place] = self._apply(request, features)
@@ -105,7 +109,7 @@ class Draft:
 
     def flush(self) -> None:
         """Learn the rows that wait, in one update; one by one if the model refuses one of them."""
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting, self._cells = self._waiting, [], 0
         if len(waiting) > 1 and self._learn_together(waiting):
             return
         for place, change, X in waiting:

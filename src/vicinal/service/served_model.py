@@ -350,16 +350,9 @@ class ServedModel:
     def changing(self) -> Iterator[None]:
         """Let this thread alone change the model; if the block fails, nothing has changed."""
         with self._writing:
-            before, self._is_changed = self._estimator.snapshot(), False
-            n_since = len(self._since or ())
-            try:
+            self._is_changed = False
+            with self.savepoint():
                 yield
-            except BaseException:
-                if self._is_changed:
-                    self._estimator = before
-                if self._since is not None:
-                    del self._since[n_since:]
-                raise
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
