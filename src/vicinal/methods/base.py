@@ -1,9 +1,11 @@
 """The base class of all estimators: what they have in common, and how they are fitted."""
 
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -52,13 +54,47 @@ from vicinal.persistence import write_model
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SharedParameters:
-    """The parameters of every method; scikit-learn reads them from the generated ``__init__``."""
+    """The parameters of every method; scikit-learn reads them from the generated ``__init__``.
+
+    Parameters
+    ----------
+    metric : {"euclidean", "cosine", "dot"}
+        Distance or similarity by which neighbours are found.
+    threshold : None, {"cardinality", "two-pass"}, float or decision object
+        How scores become labels. ``"cardinality"`` is the threshold at which as many labels are
+        predicted on the training rows as they have. None is the method's own rule:
+        ``RULE``.
+    never_empty : bool or None
+        Whether every row gets at least one label; None for what the method's own rule says.
+    n_jobs : int or None
+        Number of threads; None for all cores.
+    algorithm : str or callable
+        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
+        another name, or a factory (:func:`vicinal.index.build_index`).
+    recalibrate_at : float or {"always", "never"}
+        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
+        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
+    """
 
     metric: str = "euclidean"
     threshold: object = None
     never_empty: bool | None = None
     n_jobs: int | None = None
     algorithm: object = "auto"
+
+
+def documented(kind: type[Any]) -> str | None:
+    """Return the docstring of a method with the shared parameters that it does not describe."""
+    described, heading, rest = cleandoc(kind.__doc__ or "").partition("\nParameters\n----------\n")
+    if not heading:
+        return kind.__doc__
+    own, _, others = rest.partition("\n\n")
+    shared = cleandoc(SharedParameters.__doc__ or "").partition(heading)[2]
+    for each in re.split(r"\n(?=\w)", shared.replace("RULE", str(kind.method.rule))):
+        name = each.partition(" :")[0]
+        if hasattr(kind, name) and not re.search(rf"^{name} :", own, re.MULTILINE):
+            own = f"{own}\n{each}"
+    return f"{described}{heading}{own}\n\n{others}"
 
 
 class NeighborEstimator(
@@ -100,6 +136,8 @@ class NeighborEstimator(
         """Register a subclass that has a declaration."""
         super().__init_subclass__(**options)
         declare(cls)
+        if "method" in vars(cls):
+            cls.__doc__ = documented(cls)
 
     def _neighbors(self) -> int:
         """Return the validated number of neighbours that the method uses; 0 for none."""

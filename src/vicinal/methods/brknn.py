@@ -86,20 +86,10 @@ class BRkNN(IncrementalEstimator):
     strict_majority : bool
         Require more than half of the neighbours instead of at least half. The paper's text says at
         least half, but its tables agree with more than half.
-    metric : {"euclidean", "cosine", "dot"}
-        Distance or similarity by which neighbours are found.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None for the variant's own rule.
     never_empty : bool or None
         Whether every row gets at least one label; None for the variant's own rule.
-    n_jobs : int or None
-        Number of threads; None for all cores.
-    algorithm : str or callable
-        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
-        another name, or a factory (:func:`vicinal.index.build_index`).
-    recalibrate_at : float or {"always", "never"}
-        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
-        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
 
     References
     ----------

@@ -191,20 +191,6 @@ class DMLkNN(IncrementalEstimator):
         Added to every count; 1 is Laplace smoothing, 0 is none.
     tolerance : int
         By how many votes for another label two rows may differ and still count as alike.
-    metric : {"euclidean", "cosine", "dot"}
-        Distance or similarity by which neighbours are found.
-    threshold : None, {"cardinality", "two-pass"}, float or decision object
-        How scores become labels; None predicts a label whose posterior is at least 0.5.
-    never_empty : bool or None
-        Whether every row gets at least one label; None for the method's own rule: it may get none.
-    n_jobs : int or None
-        Number of threads; None for all cores.
-    algorithm : str or callable
-        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
-        another name, or a factory (:func:`vicinal.index.build_index`).
-    recalibrate_at : float or {"always", "never"}
-        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
-        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
 
     Notes
     -----

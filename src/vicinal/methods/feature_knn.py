@@ -149,7 +149,13 @@ class FeatureKNNScoring:
         sums = combined_rows(rows, self.similarity, self.aggregate)
         if self.kept is not None:
             candidates = combined_rows(rows, self.kept, "max").values
-            return Scores.sparse(only_stored(sums.means(), candidates))
+            values = sums.means()
+            kept = is_stored(candidates, values)
+            counts = np.bincount(row_ids(values)[kept], minlength=values.shape[0])
+            indptr = np.concatenate([[0], np.cumsum(counts)])
+            return Scores.sparse(
+                checked_csr(values.data[kept], values.indices[kept], indptr, values.shape)
+            )
         return Scores.sparse(sums.means() if self.aggregate == "mean" else sums.values)
 
     def as_fitted(self, Y: Csr, X: Features) -> Self:
@@ -226,14 +232,6 @@ def column_cosines(X: Features, Y: Csr) -> Csr:
     products.eliminate_zeros()
     products.sort_indices()
     return trust(products)
-
-
-def only_stored(values: Csr, pattern: Csr) -> Csr:
-    """Return the entries of `values` that are stored in `pattern` too."""
-    kept = is_stored(pattern, values)
-    counts = np.bincount(row_ids(values)[kept], minlength=values.shape[0])
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    return checked_csr(values.data[kept], values.indices[kept], indptr, values.shape)
 
 
 FEW_FEATURES = 4096
@@ -353,7 +351,12 @@ class ChangedFeatureKNNScoring:
         known = self._known
         missing = np.array([f for f in features.tolist() if f not in known], dtype=np.int64)
         if len(missing):
-            kept = kept_similarities(self._graph(missing))
+            n_labels = int(self.Y.shape[1])
+            width = max(1, min(self.n_kept, n_labels))
+            norms = np.sqrt(self.label_counts.astype(np.float64))
+            gone = self.gone.view(np.uint8)
+            near = self.table.nearest(missing.astype(np.int32), *self._version, gone, norms, width)
+            kept = kept_similarities(NeighborGraph.trusted(*near, COSINE.name, n_labels))
             indptr, indices = csr_parts(kept)
             for at, feature in enumerate(missing.tolist()):
                 entries = slice(indptr[at], indptr[at + 1])
@@ -364,17 +367,6 @@ class ChangedFeatureKNNScoring:
         nothing = np.empty(0, dtype=np.int32), np.empty(0)
         indices, values = (np.concatenate(part) for part in zip(nothing, *parts, strict=True))
         return checked_csr(values, indices, indptr, (len(parts), int(self.Y.shape[1])))
-
-    def _graph(self, features: Int) -> NeighborGraph:
-        """Return the labels with the highest cosine for each of some features."""
-        n_labels = int(self.Y.shape[1])
-        width = max(1, min(self.n_kept, n_labels))
-        norms = np.sqrt(self.label_counts.astype(np.float64))
-        gone = self.gone.view(np.uint8)
-        ids, values = self.table.nearest(
-            features.astype(np.int32), *self._version, gone, norms, width
-        )
-        return NeighborGraph.trusted(ids, values, COSINE.name, n_labels)
 
     def as_fitted(self, Y: Csr, X: Features) -> FeatureKNNScoring:
         """Return the state of a new fit on the same rows, at places without gaps."""
@@ -423,20 +415,6 @@ class FeatureKNN(IncrementalEstimator):
         printed: the mean over all features, for the labels that some feature of the row keeps.
     metric : {"cosine", "dot", "euclidean"}
         For ``kneighbors`` only. Features and labels are always compared by the cosine.
-    threshold : None, {"cardinality", "two-pass"}, float or decision object
-        How scores become labels; None means ``"cardinality"``: one threshold, at which as many
-        labels are predicted on the training rows as they have.
-    never_empty : bool or None
-        Whether every row gets at least one label; None for the method's own rule: it gets the best
-        one, or the most frequent one if all score 0.
-    n_jobs : int or None
-        Number of threads; None for all cores.
-    algorithm : str or callable
-        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
-        another name, or a factory (:func:`vicinal.index.build_index`).
-    recalibrate_at : float or {"always", "never"}
-        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
-        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
 
     Notes
     -----

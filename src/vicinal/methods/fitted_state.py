@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from vicinal._core.arrays import Csr, Features, Int
+from vicinal._core.arrays import Csr, Int
 from vicinal._core.checks import check_encodable, check_option, check_sequence
 from vicinal._core.csr import MOST_ROWS, GrowingArray, trust
 from vicinal._core.labels import Kind, Labels
@@ -168,14 +168,6 @@ def unpacked_names(state: Mapping[str, State], n_rows: int) -> tuple[str, ...] |
         raise ModelFormatError("row_names: expected UTF-8") from None
 
 
-@runtime_checkable
-class RevisedScoring(Scoring, Protocol):
-    """A scoring that supports small changes and can be converted to what a fit would give."""
-
-    def as_fitted(self, Y: Csr, X: Features) -> Scoring:
-        """Return what a fit would give on these labels and features, without empty places."""
-
-
 @dataclass(frozen=True)
 class Calibration:
     """How outdated the threshold is."""
@@ -225,7 +217,7 @@ class FittedState:
         """The same model as a fit would make it: without empty places or pending computations."""
         if not self.rows.n_empty and getattr(self.scoring, "is_as_fitted", True):
             return self
-        if not isinstance(self.scoring, RevisedScoring):
+        if not hasattr(self.scoring, "as_fitted"):
             raise TypeError(f"{type(self.scoring).__name__} does not support empty places")
         rows, Y, names = self.rows.compacted(), self.scoring.Y, self.row_names
         if self.rows.n_empty:
@@ -383,7 +375,10 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
     """Return the state that :func:`restore_estimator` needs, without the index."""
     version = model._fitted().as_fitted
     return {
-        "params": plain_parameters(model),
+        "params": {
+            key: algorithm_name(value) if key == "algorithm" else _saved(value)
+            for key, value in model.get_params(deep=False).items()
+        },
         "scoring": version.scoring,
         "decision": version.decision,
         "X": version.rows.X,
@@ -396,14 +391,6 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
         "calibration": list(astuple(version.calibration)),
         "feature_names": feature_names_of(model),
         "row_names": packed_names(version.row_names),
-    }
-
-
-def plain_parameters(model: "NeighborEstimator") -> dict[str, State]:
-    """Return the parameters of an estimator as values that can be saved."""
-    return {
-        key: algorithm_name(value) if key == "algorithm" else _saved(value)
-        for key, value in model.get_params(deep=False).items()
     }
 
 
@@ -423,7 +410,8 @@ def _saved(value: Any) -> State:
 def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
     """Return a fitted estimator, after checking that its parts are consistent."""
     params = read_part(state, "params", dict)
-    X = _features(state)
+    with damage_if_refused():
+        X = check_features(state.get("X"))
     scoring: Scoring = read_part(state, "scoring", Scoring)
     label_names = read_names(state, "label_names")
     if scoring.Y.shape != (X.shape[0], len(label_names)):
@@ -442,13 +430,16 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
     except (TypeError, InvalidArgumentError) as error:
         raise ModelFormatError(str(error)) from None
     ids = _row_ids(state, X.shape[0])
+    name = read_plain(state, "label_dtype", str)
+    if name not in LABEL_DTYPES:
+        raise ModelFormatError(f"label_dtype: expected a number type, got {name!r}")
     version = FittedState(
         TrainingRows(X, metric, model.n_jobs, *ids, algorithm=model.algorithm),
         scoring,
         decision,
         label_names,
         cast("Kind", label_kind),
-        _label_dtype(state),
+        name,
         model._params(),
         _calibration(state, X.shape[0]),
         row_names=unpacked_names(state, X.shape[0]),
@@ -457,12 +448,6 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
     model.n_features_in_ = X.shape[1]
     restore_feature_names(model, state, X.shape[1])
     return model
-
-
-def _features(state: Mapping[str, State]) -> Features:
-    """Return the training rows, validated like new input."""
-    with damage_if_refused():
-        return check_features(state.get("X"))
 
 
 def _row_ids(state: Mapping[str, State], n_rows: int) -> tuple[Int, int]:
@@ -487,11 +472,3 @@ def _calibration(state: Mapping[str, State], n_rows: int) -> Calibration:
             f"calibration: expected three integers of at least 0, got {counts!r}"
         )
     return Calibration(*counts)
-
-
-def _label_dtype(state: Mapping[str, State]) -> str:
-    """Return the number type of predictions."""
-    name = read_plain(state, "label_dtype", str)
-    if name not in LABEL_DTYPES:
-        raise ModelFormatError(f"label_dtype: expected a number type, got {name!r}")
-    return name

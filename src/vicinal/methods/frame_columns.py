@@ -188,12 +188,10 @@ def is_mixed(X: Any) -> bool:
     names = getattr(X, "columns", None)
     if names is None or len(getattr(X, "shape", ())) != 2 or sparse.issparse(X):
         return False
-    return any(has_text(X[name]) or _has_dates(X[name]) for name in names)
-
-
-def _has_dates(cells: Any) -> bool:
-    """Tell whether a column of a frame holds dates."""
-    return str(getattr(cells, "dtype", "")).lower().startswith("date")
+    return any(
+        has_text(X[name]) or str(getattr(X[name], "dtype", "")).lower().startswith("date")
+        for name in names
+    )
 
 
 def identifiers(X: Any) -> list[str] | None:
@@ -226,7 +224,11 @@ def _kinds(columns: Mapping[str, Sequence[Any]]) -> dict[str, str]:
     """Return the kind of each column that is used, and log it."""
     left_out = [name for name, cells in columns.items() if is_identifier(cells)]
     left_out = [] if len(left_out) == len(columns) else left_out
-    kinds = {name: _kind(cells) for name, cells in columns.items() if name not in left_out}
+    kinds: dict[str, str] = {
+        name: kind_of([None if _is_missing(cell) else cell for cell in cells])
+        for name, cells in columns.items()
+        if name not in left_out
+    }
     said = [
         f"{_PLURALS[kind]} {', '.join(name for name, own in kinds.items() if own == kind)}"
         for kind in KINDS
@@ -235,10 +237,6 @@ def _kinds(columns: Mapping[str, Sequence[Any]]) -> dict[str, str]:
     besides = f"; not used: {', '.join(left_out)}" if left_out else ""
     logger.info("columns: %s%s (choose others with X[[...]])", "; ".join(said), besides)
     return kinds
-
-
-def _kind(cells: Sequence[Any]) -> str:
-    return kind_of([None if _is_missing(cell) else cell for cell in cells])
 
 
 def _is_missing(cell: Any) -> bool:

@@ -86,14 +86,7 @@ def fit_logistic(features: Csr, Y: Csr, C: float, n_jobs: int | None = None) -> 
     starts = range(0, n_labels, size)
     with ThreadPoolExecutor(thread_count(n_jobs)) as pool:
         solved = list((map if len(starts) == 1 else pool.map)(solve, starts))  # no thread for one
-    _warn_unsolved(np.concatenate([np.ones(0, np.bool_), *(done for _, done in solved)]))
-    nothing = np.empty((features.shape[1] + 1, 0))
-    parameters = np.concatenate([nothing, *(columns for columns, _ in solved)], axis=1)
-    return np.ascontiguousarray(parameters[:-1]), parameters[-1].copy()
-
-
-def _warn_unsolved(converged: Bool) -> None:
-    """Warn if some regressions did not converge."""
+    converged = np.concatenate([np.ones(0, np.bool_), *(done for _, done in solved)])
     unsolved = np.count_nonzero(~converged)
     if unsolved:
         warn_user(
@@ -101,6 +94,9 @@ def _warn_unsolved(converged: Bool) -> None:
             "scale the features, or lower C",
             ConvergenceWarning,
         )
+    nothing = np.empty((features.shape[1] + 1, 0))
+    parameters = np.concatenate([nothing, *(columns for columns, _ in solved)], axis=1)
+    return np.ascontiguousarray(parameters[:-1]), parameters[-1].copy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,20 +342,6 @@ class IBLR(IncrementalEstimator):
         ``numpy.inf`` for no penalty.
     augment : bool
         Add the row's own features to the regression (IBLR-ML+). They should be on one scale.
-    metric : {"euclidean", "cosine", "dot"}
-        Distance or similarity by which neighbours are found.
-    threshold : None, {"cardinality", "two-pass"}, float or decision object
-        How scores become labels; None predicts a label whose probability is at least 0.5.
-    never_empty : bool or None
-        Whether every row gets at least one label; None for the method's own rule: it may get none.
-    n_jobs : int or None
-        Number of threads; None for all cores.
-    algorithm : str or callable
-        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
-        another name, or a factory (:func:`vicinal.index.build_index`).
-    recalibrate_at : float or {"always", "never"}
-        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
-        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
 
     Notes
     -----

@@ -67,7 +67,8 @@ class LiveData:
     def __init__(self) -> None:
         self.lock = ForkLock()
         self.graph: LiveGraph | None = None
-        self._counts: Int | None = None
+        self.counts: Int | None = None
+        """How many rows have each label, if that is known."""
         self._of: FittedState | None = None
         self._is_changing = False
         self.ready: tuple[TrainingRows, Scoring] | None = None
@@ -95,7 +96,7 @@ class LiveData:
 
     def drop(self) -> None:
         """Drop all data."""
-        self.graph = self._counts = self._of = self.ready = self.rule = None
+        self.graph = self.counts = self._of = self.ready = self.rule = None
 
     def follows(self, version: FittedState) -> bool:
         """Tell whether the data belongs to a version."""
@@ -105,23 +106,14 @@ class LiveData:
         """Record that the data now belongs to this version."""
         self._of = version
 
-    def known_counts(self) -> Int | None:
-        """Return how many rows have each label, or None if that is not known."""
-        return self._counts
-
-    def keep_counts(self, counts: Int) -> Int:
-        """Store how many rows have each label."""
-        self._counts = counts
-        return counts
-
     def count(self, Y: Csr, by: int) -> None:
         """Update the label counts for rows that were added (`by` 1) or removed (−1), if known."""
-        if self._counts is None:
+        if self.counts is None:
             return
-        more = int(Y.shape[1]) - len(self._counts)
+        more = int(Y.shape[1]) - len(self.counts)
         if more:
-            self._counts = np.append(self._counts, np.zeros(more, dtype=np.int64))
-        np.add.at(self._counts, Y.indices, by)
+            self.counts = np.append(self.counts, np.zeros(more, dtype=np.int64))
+        np.add.at(self.counts, Y.indices, by)
 
 
 FEWEST_ROWS = 256
@@ -145,13 +137,12 @@ class ChangedRows:
 
     def label_counts(self) -> Int:
         """Return how many rows have each label; later changes update this array in place."""
-        counts = self.live.known_counts()
-        if counts is None:
+        if self.live.counts is None:
             Y = self.Y
             if self.rows.n_empty:
                 Y = Y[np.flatnonzero(~self.rows.gone)]
-            counts = self.live.keep_counts(np.bincount(Y.indices, minlength=Y.shape[1]))
-        return counts
+            self.live.counts = np.bincount(Y.indices, minlength=Y.shape[1])
+        return self.live.counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,23 +213,18 @@ class SmallChange:
         places = version.rows.places_of(ids)
         Y = version.scoring.Y
         self.live.count(Y[places], -1)
-        rows = self._rows_without(version.rows, places, graph)
+        if graph is None:
+            rows = version.rows.without(places)
+        else:
+            rows = version.rows
+            for place in places.tolist():  # the graph forgets them one at a time
+                rows = rows.without(np.array([place]))
+                graph.forget(place, rows)
         changed = ChangedRows(rows, Y, graph, self.live)
         fewer = self._revised(version, changed, version.label_names, forgotten=len(places))
         most = max(FEWEST_EMPTY, EMPTY_SHARE * fewer.rows.n_rows)
         is_due = fewer.rows.n_empty > most and not self.model._keeps_places()
         return self.compacted(fewer) if is_due else fewer
-
-    def _rows_without(
-        self, rows: TrainingRows, places: Int, graph: LiveGraph | None
-    ) -> TrainingRows:
-        """Return the remaining rows; the graph forgets the others one at a time."""
-        if graph is None:
-            return rows.without(places)
-        for place in places.tolist():
-            rows = rows.without(np.array([place]))
-            graph.forget(place, rows)
-        return rows
 
     def compacted(self, version: FittedState) -> FittedState:
         """Return the version without empty places, after compacting the graph as well."""
@@ -330,16 +316,13 @@ def decides(decision: FittedDecision, scoring: Scoring, rows: TrainingRows) -> b
 
 def _same(before: Any, now: Any) -> bool:
     """Tell whether parameters are unchanged; arrays only if they are the same objects."""
+    plain = str | int | float | bool | None
     return before.keys() == now.keys() and all(
         now[name] is value
         or name == "recalibrate_at"
-        or (_is_plain(value) and _is_plain(now[name]) and now[name] == value)
+        or (isinstance(value, plain) and isinstance(now[name], plain) and now[name] == value)
         for name, value in before.items()
     )
-
-
-def _is_plain(value: object) -> bool:
-    return isinstance(value, str | int | float | bool | type(None))
 
 
 PAUSE = 1.0

@@ -242,20 +242,6 @@ class LAMLkNN(IncrementalEstimator):
         Centres to use instead of k-means; `n_clusters` is then ignored.
     random_state : None, int or RandomState
         Random seed for k-means; an integer gives the same clusters each time.
-    metric : {"euclidean", "cosine", "dot"}
-        Distance or similarity by which neighbours are found.
-    threshold : None, {"cardinality", "two-pass"}, float or decision object
-        How scores become labels; None predicts a label whose posterior is at least 0.5.
-    never_empty : bool or None
-        Whether every row gets at least one label; None for the method's own rule: it may get none.
-    n_jobs : int or None
-        Number of threads; None for all cores.
-    algorithm : str or callable
-        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
-        another name, or a factory (:func:`vicinal.index.build_index`).
-    recalibrate_at : float or {"always", "never"}
-        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
-        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
 
     Notes
     -----

@@ -159,20 +159,6 @@ class LCIF(IncrementalEstimator):
         See :class:`FeatureKNN`.
     metric : {"cosine", "dot", "euclidean"}
         For instance kNN.
-    threshold : None, {"cardinality", "two-pass"}, float or decision object
-        How scores become labels; None means ``"cardinality"``: one threshold, at which as many
-        labels are predicted on the training rows as they have.
-    never_empty : bool or None
-        Whether every row gets at least one label; None for the method's own rule: it gets the best
-        one, or the most frequent one if all score 0.
-    n_jobs : int or None
-        Number of threads; None for all cores.
-    algorithm : str or callable
-        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
-        another name, or a factory (:func:`vicinal.index.build_index`).
-    recalibrate_at : float or {"always", "never"}
-        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
-        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
 
     References
     ----------

@@ -29,7 +29,7 @@ C. Saunders, A. Gammerman, V. Vovk, "Ridge regression learning algorithm in dual
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -196,13 +196,9 @@ class LocalRidgeScoring(KeptLabels):
         """Return the weights of each query's neighbours for each k and alpha."""
         if graph.n_queries == 0:
             return np.zeros((len(ks), len(alphas), *graph.ids.shape))
-        return ridge_weights(graph, self._rows(), ks, alphas)
-
-    def _rows(self) -> Features:
-        """Return the training rows, or raise if the state was saved without them."""
         if self.X is None:
             raise InvalidArgumentError("X", "the features of the training rows", None)
-        return self.X
+        return ridge_weights(graph, self.X, ks, alphas)
 
     def _scored(self, graph: NeighborGraph, weights: Float) -> Scores:
         r"""Return the scores for given weights.
@@ -211,7 +207,8 @@ class LocalRidgeScoring(KeptLabels):
         every weight is larger by :math:`(1 - \sum_j w_j) / |N|`.
         """
         if self._is_centered:
-            weights = weights + _rest(graph, weights) * (graph.ids >= 0)
+            lacking: Float = (1.0 - weights.sum(axis=1)) / np.maximum(graph.found, 1)
+            weights = weights + lacking[:, np.newaxis] * (graph.ids >= 0)
         sizes = neighbor_cardinality(graph, self.Y)
         return Scores.sparse(label_sums(graph, weights, self.Y), neighbor_cardinality=sizes)
 
@@ -255,6 +252,7 @@ class LocalRidgeScoring(KeptLabels):
         return cls(read_count(state, "k"), Y, rows, alpha, center)
 
 
+@dataclass(eq=False, repr=False)
 class LocalRidge(IncrementalEstimator):
     r"""Local ridge: kernel ridge regression on the k nearest rows of each query.
 
@@ -274,20 +272,6 @@ class LocalRidge(IncrementalEstimator):
     metric : {"cosine", "dot", "euclidean"}
         The kernel: the similarity itself, or for Euclidean distances a Gaussian whose width is the
         median distance of the neighbours.
-    threshold : None, {"cardinality", "two-pass"}, float or decision object
-        How scores become labels; None means ``"cardinality"``: one threshold, at which as many
-        labels are predicted on the training rows as they have.
-    never_empty : bool or None
-        Whether every row gets at least one label; None for the method's own rule: it gets the best
-        one, or the most frequent one if all score 0.
-    n_jobs : int or None
-        Number of threads; None for all cores.
-    algorithm : str or callable
-        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
-        another name, or a factory (:func:`vicinal.index.build_index`).
-    recalibrate_at : float or {"always", "never"}
-        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
-        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
 
     Notes
     -----
@@ -329,28 +313,11 @@ class LocalRidge(IncrementalEstimator):
         scoring=(LocalRidgeScoring,),
     )
 
-    def __init__(
-        self,
-        n_neighbors: int = 50,
-        alpha: float = 1.0,
-        *,
-        center: bool | None = None,
-        metric: str = "cosine",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.alpha = alpha
-        self.center = center
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors: int = 50
+    alpha: float = 1.0
+    _: KW_ONLY
+    center: bool | None = None
+    metric: str = "cosine"
 
     def _fit_scoring(self, training: Training) -> LocalRidgeScoring:
         """Keep the rows and the labels."""
@@ -388,9 +355,3 @@ def _checked(scoring: object) -> LocalRidgeScoring:
 def _check_center(center: object) -> bool | None:
     """Return ``center``, checked."""
     return None if center is None else check_flag("center", center)
-
-
-def _rest(graph: NeighborGraph, weights: Float) -> Float:
-    """Return what the weights of each query lack to 1, per neighbour; shape (n_queries, 1)."""
-    lacking: Float = (1.0 - weights.sum(axis=1)) / np.maximum(graph.found, 1)
-    return lacking[:, np.newaxis]

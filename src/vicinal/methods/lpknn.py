@@ -73,7 +73,15 @@ class LPkNNScoring(KeptLabels):
         queries = np.arange(graph.n_queries)
         for k, counts, place in zip(wanted, counted, majority, strict=True):
             scores = confidence(counts, graph.prefix(k))
-            yield replace(scores, label_sets=_rows_or_empty(self.Y, near[queries, place]))
+            rows = near[queries, place]  # −1 for a query without neighbours, whose set is empty
+            there = rows >= 0
+            chosen = take_rows(self.Y, rows[there])
+            sizes = np.zeros(len(rows), dtype=np.int64)
+            sizes[there] = np.diff(chosen.indptr)
+            indptr = np.concatenate([[0], np.cumsum(sizes)])
+            shape = (len(rows), self.Y.shape[1])
+            label_sets = sparse.csr_array((chosen.data, chosen.indices, indptr), shape=shape)
+            yield replace(scores, label_sets=label_sets)
 
     def explain(
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
@@ -127,16 +135,6 @@ def majorities(classes: Int, ks: Iterable[int]) -> Iterator[Int]:
         yield np.argmax(alike[:, :k], axis=1)
 
 
-def _rows_or_empty(Y: Csr, rows: Int32) -> Csr:
-    """Return rows of `Y` by id, and an empty row for id −1."""
-    there = rows >= 0
-    chosen = take_rows(Y, rows[there])
-    sizes = np.zeros(len(rows), dtype=np.int64)
-    sizes[there] = np.diff(chosen.indptr)
-    indptr = np.concatenate([[0], np.cumsum(sizes)])
-    return sparse.csr_array((chosen.data, chosen.indices, indptr), shape=(len(rows), Y.shape[1]))
-
-
 @dataclass(eq=False, repr=False)
 class LPkNN(IncrementalEstimator):
     """Label powerset kNN: predict the most frequent label set among the neighbours.
@@ -145,20 +143,6 @@ class LPkNN(IncrementalEstimator):
     ----------
     n_neighbors : int
         Number of neighbours, k.
-    metric : {"euclidean", "cosine", "dot"}
-        Distance or similarity by which neighbours are found.
-    threshold : None, {"cardinality", "two-pass"}, float or decision object
-        How scores become labels; None predicts the most frequent label set.
-    never_empty : bool or None
-        Whether every row gets at least one label; None for the method's own rule: it may get none.
-    n_jobs : int or None
-        Number of threads; None for all cores.
-    algorithm : str or callable
-        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
-        another name, or a factory (:func:`vicinal.index.build_index`).
-    recalibrate_at : float or {"always", "never"}
-        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
-        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
 
     References
     ----------

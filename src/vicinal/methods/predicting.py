@@ -64,10 +64,6 @@ class NeighborQueries(FittedAttributes):
             there is no further neighbour. For the cosine and the dot product, only rows that share
             a feature are neighbours.
         """
-        return as_kneighbors(self._neighbors_of(X, n_neighbors), return_distance)
-
-    def _neighbors_of(self, X: object, n_neighbors: int | None) -> NeighborGraph:
-        """Return the graph that :meth:`kneighbors` converts to distances and ids."""
         state = self._fitted()
         rows = state.rows.compacted() if X is None else state.rows
         most = rows.n_rows - (X is None)
@@ -75,7 +71,7 @@ class NeighborQueries(FittedAttributes):
         if n_neighbors is not None:
             k = check_count(n_neighbors, most)
         found = rows.query_self(k) if X is None else rows.query(self._read_new_X(X), k)
-        return rows.by_id(narrowed(found, k))
+        return as_kneighbors(rows.by_id(narrowed(found, k)), return_distance)
 
     def _read_X(self, X: object, *, reset: bool) -> Features:
         """Return validated features; their number and names are stored (`reset`) or compared."""
@@ -144,16 +140,11 @@ class SubsetAccuracy:
         predicted = model.predict(X)
         Y_true, labels, _ = together(y, predicted, None, model.label_names_)
         truth = check_truth(Y_true)
-        right = _wrong_labels(truth, check_labels(labels, truth)) == 0
+        differing: Csr = cast("Any", truth != check_labels(labels, truth)).tocsr()
+        differing.eliminate_zeros()
+        right = np.diff(differing.indptr) == 0
         weights = check_sample_weight(sample_weight, len(right))
         return float(np.average(right, weights=weights))
-
-
-def _wrong_labels(truth: Csr, labels: Csr) -> NDArray[Any]:
-    """Return how many labels of each row differ."""
-    differing: Csr = cast("Any", truth != labels).tocsr()
-    differing.eliminate_zeros()
-    return np.diff(differing.indptr)
 
 
 class Predictions(NeighborQueries):

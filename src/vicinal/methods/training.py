@@ -6,7 +6,7 @@ if there are many labels; the size of scores that must be in memory at once is l
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, Self, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -94,7 +94,12 @@ class Training:
 
 @runtime_checkable
 class Scoring(Saveable, Protocol):
-    """A fitted method: plain arrays that score the queries of a graph."""
+    """A fitted method: plain arrays that score the queries of a graph.
+
+    One that needs more than the graph to leave a training row out of its own scores also has
+    ``training_scores(training, rows)``. One that supports small changes also has ``as_fitted(Y,
+    X)``: what a fit would give on these labels and features, without empty places.
+    """
 
     @property
     def k(self) -> int:
@@ -108,23 +113,11 @@ class Scoring(Saveable, Protocol):
         """Score the queries of `graph`, whose features are `X` (for methods that need them)."""
 
 
-@runtime_checkable
-class LeavesRowsOut(Scoring, Protocol):
-    """A method that needs more than the graph to leave a training row out of its own scores."""
-
-    def training_scores(self, training: Training, rows: slice | Int) -> Scores:
-        """Score some of the training rows, leaving each row out of its own scores."""
-
-
-def _leaves_rows_out(scoring: Scoring) -> TypeGuard[LeavesRowsOut]:
-    """Look for the one method that the protocol adds; ``isinstance`` would look at all of them."""
-    return hasattr(scoring, "training_scores")
-
-
 def leave_one_out(scoring: Scoring, training: Training, rows: slice | Int = EVERY_ROW) -> Scores:
     """Return the leave-one-out scores of some of the training rows, by default of all."""
-    if _leaves_rows_out(scoring):
-        return scoring.training_scores(training, rows)
+    if hasattr(scoring, "training_scores"):
+        left_out: Scores = scoring.training_scores(training, rows)
+        return left_out
     n_rows = training.n_rows
     if isinstance(rows, slice) and rows.indices(n_rows) == (0, n_rows, 1):  # nothing is copied
         return scoring.scores(training.graph, training.X)
@@ -196,11 +189,6 @@ def check_cells(n_rows: int, n_labels: int) -> None:
         )
 
 
-def rows_at_once(n_labels: int, most: int) -> int:
-    """Return how many rows to score at a time, at most `most`."""
-    return max(1, min(most, LARGE_BLOCK_CELLS // max(n_labels, 1)))
-
-
 BLOCK_ROWS = 16_384
 """The largest number of rows scored at a time."""
 
@@ -208,7 +196,7 @@ BLOCK_ROWS = 16_384
 def block_rows(scoring: Scoring) -> int:
     """Return how many rows to score at a time: fewer for methods that score every label."""
     if isinstance(scoring, EveryLabel):
-        return rows_at_once(scoring.Y.shape[1], most=BLOCK_ROWS)
+        return max(1, min(BLOCK_ROWS, LARGE_BLOCK_CELLS // max(scoring.Y.shape[1], 1)))
     return BLOCK_ROWS
 
 

@@ -145,7 +145,11 @@ class RemovalSearch:
             scores = self.model._scores_without(self.x, places)
             if scores is not None:
                 return self._judge(scores)
-            near = self._graph_without(places)
+            k = self.model.scoring_.k
+            wide = self.model.search_.query(self.x, k + max(map(len, places)))
+            width, found = min(k, wide.k), wide.ids[0] >= 0
+            kept = [~np.isin(wide.ids[0], each) & found for each in places]
+            near = with_neighbors(wide, [np.flatnonzero(each)[:width] for each in kept], width)
             return self._predict(near, take_rows(self.x, np.zeros(len(groups), dtype=np.int64)))
 
         return _decisive("neighbor", supporting, supporting, names, predict_without)
@@ -174,14 +178,6 @@ class RemovalSearch:
         decided = np.zeros(n_rows, dtype=np.bool_)
         decided[row_ids(labels)[labels.indices == self.label]] = True
         return np.array([cells(scores, i, [self.label])[0] for i in range(n_rows)]), decided
-
-    def _graph_without(self, groups: Sequence[Collection[int]]) -> NeighborGraph:
-        """Return one query per group: the row's neighbours without the group's rows."""
-        k = self.model.scoring_.k
-        wide = self.model.search_.query(self.x, k + max(len(group) for group in groups))
-        width, found = min(k, wide.k), wide.ids[0] >= 0
-        kept = [~np.isin(wide.ids[0], list(group)) & found for group in groups]
-        return with_neighbors(wide, [np.flatnonzero(each)[:width] for each in kept], width)
 
 
 def _decisive(

@@ -55,19 +55,8 @@ class LabelRidge(IncrementalEstimator):
     metric : {"cosine", "dot", "euclidean"}
         ``"cosine"`` scales rows to length one before a linear fit; the others leave them unchanged.
         Also the metric of ``kneighbors``.
-    threshold : None, {"cardinality", "two-pass"}, float or decision object
-        How scores become labels; None means ``"cardinality"``: one threshold, at which as many
-        labels are predicted on the training rows as they have.
-    never_empty : bool or None
-        Whether every row gets at least one label; None for the method's own rule: it does.
-    n_jobs : int or None
-        Number of threads; None for all cores.
     algorithm : str or callable
-        The index for ``kneighbors``: ``"auto"`` (exact: inverted if X is sparse, else dense),
-        another name, or a factory (:func:`vicinal.index.build_index`).
-    recalibrate_at : float or {"always", "never"}
-        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
-        share of the rows has changed (see :meth:`recalibrate`).
+        The index for ``kneighbors``, as for other methods.
 
     Attributes
     ----------

@@ -177,11 +177,6 @@ class LeftOutRows:
         return Scores.dense(left_out + mean)
 
 
-def count_alone(leverage: Float) -> int:
-    """Return how many rows decide their own fit: their leave-one-out scores are the mean."""
-    return int(np.count_nonzero(leverage > MOST_LEVERAGE))
-
-
 def judge(
     inputs: Inputs, training: Training, mean: Float, judged: Int | None
 ) -> Callable[[Solution], float]:
@@ -233,7 +228,7 @@ class RidgeScoring(EveryLabel):
     @property
     def n_alone(self) -> int:
         """How many training rows decide their own fit: their leave-one-out scores are the mean."""
-        return count_alone(self.leverage)
+        return int(np.count_nonzero(self.leverage > MOST_LEVERAGE))
 
     @classmethod
     def fit(
@@ -343,25 +338,16 @@ class RidgeScoring(EveryLabel):
 
     @on_one_blas_thread
     def training_scores(self, training: Training, rows: slice | Int) -> Scores:
-        """Score some of the training rows, each by a fit on the other rows.
-
-        Only the mean includes the row itself. If the influence of the other rows is lost in
-        rounding, the score is the mean.
-        """
+        """Score some of the training rows, each by a fit on the other rows."""
         if self.fold_coefficients:
             X = self.view.of(check_given(training.X, training.n_rows, self.n_features)[rows])
-            return Scores.dense(self._fold_scores(X, np.arange(training.n_rows)[rows]))
+            fold_of = np.arange(training.n_rows)[rows] % len(self.fold_coefficients)
+            scores = np.empty((X.shape[0], len(self.mean)))
+            for fold, W in enumerate(self.fold_coefficients):
+                scores[fold_of == fold] = X[fold_of == fold] @ W + self.mean
+            return Scores.dense(scores)
         left_out = LeftOutRows.of(self._inputs, training, rows)
         return left_out.scores(self.coefficients, self.leverage, self.mean)
-
-    def _fold_scores(self, X: Features, ids: Int) -> Float:
-        """Return the scores of training rows by the coefficients without their fold."""
-        n_folds = len(self.fold_coefficients)
-        scores = np.empty((X.shape[0], len(self.mean)))
-        for fold, W in enumerate(self.fold_coefficients):
-            of_fold = ids % n_folds == fold
-            scores[of_fold] = X[of_fold] @ W + self.mean
-        return scores
 
     def explain(
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
