@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._core.arrays import Bool, Csr, Features, Float, Int, Int32
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32
 from vicinal._core.checks import check_integer
 from vicinal._core.csr import checked_csr
 from vicinal._core.threads import thread_count
@@ -418,14 +418,11 @@ def merge_graphs(
     )
     if not distance.is_root:
         return kept, np.zeros(0, dtype=np.int64)
-    return kept, _rounded_ties(np.take_along_axis(values, order, axis=1), order >= first.k)
-
-
-def _rounded_ties(distances: Float, from_second: Bool) -> Int:
-    """Return the queries where equal distances came from both graphs."""
+    distances = np.take_along_axis(values, order, axis=1)
+    from_second = order >= first.k
     equal = (distances[:, :-1] == distances[:, 1:]) & np.isfinite(distances[:, 1:])
     # If a run of equal distances contains both graphs, they alternate somewhere in it.
-    return np.flatnonzero(np.any(equal & (from_second[:, :-1] != from_second[:, 1:]), axis=1))
+    return kept, np.flatnonzero(np.any(equal & (from_second[:, :-1] != from_second[:, 1:]), axis=1))
 
 
 FEW_QUERIES = 1024

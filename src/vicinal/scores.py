@@ -8,7 +8,7 @@ from scipy import sparse
 
 from vicinal._core.arrays import Csr, Float, Int, Int32, row_ids
 from vicinal._core.checks import check_integer
-from vicinal._core.csr import known_parts, stacked, take_rows
+from vicinal._core.csr import known_parts, rises_within_rows, stacked, take_rows
 from vicinal._core.labels import check_indicator
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import check_features, csr_parts, sound_csr
@@ -73,7 +73,11 @@ class Scores:
             sizes = _vector("neighbor_cardinality", self.neighbor_cardinality, n_rows)
             object.__setattr__(self, "neighbor_cardinality", sizes)
         if self.label_sets is not None:
-            object.__setattr__(self, "label_sets", _sets(self.label_sets, (n_rows, n_labels)))
+            sets = check_indicator(self.label_sets, "label_sets")
+            if sets.shape != self.shape:
+                expected = f"shape {self.shape}"
+                raise InvalidArgumentError("label_sets", expected, f"shape {sets.shape}")
+            object.__setattr__(self, "label_sets", sets)
 
     @classmethod
     def dense(cls, values: Float, neighbor_cardinality: Float | None = None) -> "Scores":
@@ -225,29 +229,12 @@ def _sorted_rows(values: Csr) -> Csr:
     matrix = sound_csr(values, "values")
     if not np.isfinite(matrix.data).all():
         raise InvalidArgumentError("values", "finite values", "NaN or infinity")
-    if not _rows_rise(matrix):
+    if not rises_within_rows(matrix):
         matrix = matrix.copy()
         matrix.sort_indices()
-        if not _rows_rise(matrix):
+        if not rises_within_rows(matrix):
             raise InvalidArgumentError("values", "each label once a row", "a label stored twice")
     return matrix.astype(np.float64, copy=False)
-
-
-def _rows_rise(matrix: Csr) -> bool:
-    """Whether label ids rise within each row, looked up rather than believed."""
-    indptr, indices = csr_parts(matrix)
-    rises = np.ones(len(indices) + 1, dtype=np.bool_)
-    np.greater(indices[1:], indices[:-1], out=rises[1 : len(indices)])
-    rises[indptr] = True  # the first of a row has none before it
-    return bool(rises.all())
-
-
-def _sets(label_sets: Csr, shape: tuple[int, int]) -> Csr:
-    """Return a label indicator of that shape."""
-    matrix = check_indicator(label_sets, "label_sets")
-    if matrix.shape != shape:
-        raise InvalidArgumentError("label_sets", f"shape {shape}", f"shape {matrix.shape}")
-    return matrix
 
 
 def _vector(name: str, values: object, length: int) -> Float:

@@ -169,9 +169,12 @@ class GrowingArray:
         """Return an array that consists of the first `count` entries, followed by `fresh`."""
         if len(fresh) == 0:  # the array may be read-only
             return self
-        stop = count + len(fresh)
+        stop, dtype = count + len(fresh), self._values.dtype
+        fits = np.can_cast(fresh.dtype, dtype, "safe") or (
+            self._mapped is not None and _keeps(fresh, dtype)
+        )
         with self._writing:
-            if self._takes(count, stop, fresh):
+            if count == self._used and stop <= len(self._values) and fits:
                 self._values[count:stop] = fresh
                 self._used = stop
                 return self
@@ -204,17 +207,6 @@ class GrowingArray:
         doubled = min(count, MOST_DOUBLED // max(1, self._values[:1].nbytes))
         return count + max(LEAST_ROOM, doubled, int(GROWTH * count))
 
-    def _takes(self, count: int, stop: int, fresh: NDArray[Any]) -> bool:
-        """Tell whether `fresh` can be written in place from `count` on."""
-        return (
-            count == self._used
-            and stop <= len(self._values)
-            and (
-                np.can_cast(fresh.dtype, self._values.dtype, "safe")
-                or (self._mapped is not None and _keeps(fresh, self._values.dtype))
-            )
-        )
-
 
 def _keeps(fresh: NDArray[Any], dtype: np.dtype[Any]) -> bool:
     """Tell whether an array of this type can hold these very values."""
@@ -234,7 +226,12 @@ class _Region:
     def __init__(self, first: int, shown: int, size: int) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._libc.mmap.restype = self._libc.mremap.restype = ctypes.c_void_p
-        self._size, self.address = ctypes.c_size_t(size), self._reserved(size)
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        length, nowhere = ctypes.c_size_t(size), ctypes.c_void_p(None)
+        found: int = self._libc.mmap(nowhere, length, 0, flags, -1, ctypes.c_long(0))
+        if found == ctypes.c_void_p(-1).value:
+            raise OSError(ctypes.get_errno(), "no addresses are left")
+        self._size, self.address = ctypes.c_size_t(size), found
         start = ctypes.c_void_p(self.address)
         # Of an old size of 0, the old mapping stays. The flags are MAYMOVE and FIXED.
         moved = self._libc.mremap(ctypes.c_void_p(first), 0, ctypes.c_size_t(shown), 3, start)
@@ -243,23 +240,10 @@ class _Region:
         if moved != self.address or self._libc.mprotect(behind, rest, access):
             raise OSError(ctypes.get_errno(), "a file could not be mapped again")
 
-    def _reserved(self, size: int) -> int:
-        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-        length, nowhere = ctypes.c_size_t(size), ctypes.c_void_p(None)
-        found: int = self._libc.mmap(nowhere, length, 0, flags, -1, ctypes.c_long(0))
-        if found == ctypes.c_void_p(-1).value:
-            raise OSError(ctypes.get_errno(), "no addresses are left")
-        return found
-
     def array(self, offset: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return an array from an offset on, which keeps the region."""
-        place = (self.address + offset, False)
-        self.__array_interface__ = {
-            "data": place,
-            "shape": (count,),
-            "typestr": dtype.str,
-            "version": 3,
-        }
+        place, numbers = (self.address + offset, False), {"typestr": dtype.str, "version": 3}
+        self.__array_interface__ = {"data": place, "shape": (count,), **numbers}
         return np.asarray(self)
 
     def __del__(self) -> None:
@@ -322,6 +306,20 @@ class Room(NamedTuple):
     indptr32: GrowingArray
     indices: GrowingArray
     data: GrowingArray
+
+    @classmethod
+    def of(cls, matrix: Csr, parts: Parts) -> "Room":
+        """Return arrays that contain the rows of a matrix and have no room yet."""
+        starts, starts32 = GrowingArray(parts.indptr), GrowingArray(matrix.indptr)
+        return cls(starts, starts32, GrowingArray(parts.indices), GrowingArray(matrix.data))
+
+    def matrix(self, n_rows: int, n_columns: int) -> Csr:
+        """Return the first rows as a matrix that keeps the room behind them."""
+        indptr = self.indptr.head(n_rows + 1)
+        n_entries = int(indptr[-1])
+        data, indices = self.data.head(n_entries), self.indices.head(n_entries)
+        shape = n_rows, n_columns
+        return checked_csr(data, indices, indptr, shape, self.indptr32.head(n_rows + 1), self)
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """Omit spare capacity from pickles."""
@@ -431,28 +429,14 @@ def with_rows(matrix: Csr, fresh: Csr) -> Csr:
     starts = added.indptr[1:] + n_entries
     if int(starts[-1] if len(starts) else n_entries) >= LARGEST:
         return sparse.vstack([matrix, fresh], format="csr")
-    room = parts.room or Room(
-        GrowingArray(parts.indptr),
-        GrowingArray(old.indptr),
-        GrowingArray(parts.indices),
-        GrowingArray(old.data),
-    )
+    room = parts.room or Room.of(old, parts)
     room = Room(
         room.indptr.extended(n_rows + 1, starts),
         room.indptr32.extended(n_rows + 1, starts.astype(np.int32)),
         room.indices.extended(n_entries, added.indices),
         room.data.extended(n_entries, more.data),
     )
-    stop = n_rows + int(fresh.shape[0])
-    n_entries += len(added.indices)
-    return checked_csr(
-        room.data.head(n_entries),
-        room.indices.head(n_entries),
-        room.indptr.head(stop + 1),
-        (stop, n_columns),
-        room.indptr32.head(stop + 1),
-        room,
-    )
+    return room.matrix(n_rows + int(fresh.shape[0]), n_columns)
 
 
 def with_room(matrix: Csr) -> Csr:
@@ -461,21 +445,10 @@ def with_room(matrix: Csr) -> Csr:
     parts, n_rows = known_parts(whole), int(matrix.shape[0])
     if parts is None or parts.room is not None:
         return whole
-    n_entries = int(parts.indptr[-1])
-    room = Room(
-        GrowingArray(parts.indptr).with_room(n_rows + 1),
-        GrowingArray(whole.indptr).with_room(n_rows + 1),
-        GrowingArray(parts.indices).with_room(n_entries),
-        GrowingArray(whole.data).with_room(n_entries),
-    )
-    return checked_csr(
-        room.data.head(n_entries),
-        room.indices.head(n_entries),
-        room.indptr.head(n_rows + 1),
-        whole.shape,
-        room.indptr32.head(n_rows + 1),
-        room,
-    )
+    n_entries, n_starts = int(parts.indptr[-1]), n_rows + 1
+    counts = n_starts, n_starts, n_entries, n_entries
+    arrays = zip(Room.of(whole, parts), counts, strict=True)
+    return Room(*(each.with_room(count) for each, count in arrays)).matrix(*whole.shape)
 
 
 def stacked(matrices: Sequence[Csr]) -> Csr:
@@ -527,7 +500,7 @@ def has_sound_structure(X: object, n_columns: int) -> bool:
         return False
     if not len(indices):
         return True
-    return bool(indices.min() >= 0 and indices.max() < n_columns and _rises_within_rows(matrix))
+    return bool(indices.min() >= 0 and indices.max() < n_columns and rises_within_rows(matrix))
 
 
 def shared_csr(X: object) -> Csr | None:
@@ -561,12 +534,8 @@ def frozen(matrix: Csr) -> Csr:
     """Return a canonical matrix as a checked one, after making its arrays read-only."""
     checked = trust(matrix)
     known = known_parts(checked)
-    for part in (
-        checked.data,
-        checked.indices,
-        checked.indptr,
-        *((known.indptr,) if known else ()),
-    ):
+    starts = (known.indptr,) if known else ()
+    for part in (checked.data, checked.indices, checked.indptr, *starts):
         part.flags.writeable = False
     return checked
 
@@ -589,7 +558,7 @@ def frozen_copy(matrix: Csr, dtype: DTypeLike | None = None) -> Csr:
     return checked_csr(data, indices, starts, matrix.shape, starts32)
 
 
-def _rises_within_rows(X: Csr) -> bool:
+def rises_within_rows(X: Csr) -> bool:
     """Tell whether column ids rise strictly within each row."""
     rises = X.indices[1:] > X.indices[:-1]
     if X.shape[0] > 1:
@@ -611,7 +580,12 @@ def check_sparse_structure(X: object, name: str) -> None:
     kind = getattr(X, "format", None)
     matrix = cast("Any", X)
     if kind == "coo":
-        _check_coordinates(matrix, name)
+        for ids, size in zip(matrix.coords, matrix.shape, strict=True):
+            if ids.ndim != 1 or ids.dtype.kind not in "iu" or len(ids) != len(matrix.data):
+                _refuse(
+                    name, f"{len(ids)} coordinates of {ids.dtype} for {len(matrix.data)} values"
+                )
+            check_ids(ids, size, name)
     elif kind in ("csr", "csc", "bsr") and matrix.ndim == 2:
         n_rows, n_columns = matrix.shape
         if kind == "bsr":
@@ -650,14 +624,6 @@ def check_compressed(
     check_ids(indices[:last], n_columns, name)
 
 
-def _check_coordinates(matrix: Any, name: str) -> None:
-    """Raise for COO coordinates outside the matrix, or for fewer coordinates than values."""
-    for ids, size in zip(matrix.coords, matrix.shape, strict=True):
-        if ids.ndim != 1 or ids.dtype.kind not in "iu" or len(ids) != len(matrix.data):
-            _refuse(name, f"{len(ids)} coordinates of {ids.dtype} for {len(matrix.data)} values")
-        check_ids(ids, size, name)
-
-
 def check_ids(ids: NDArray[Any], size: int, name: str) -> None:
     """Raise for ids of rows, columns or blocks that are out of range."""
     if ids.size and (int(ids.min()) < 0 or int(ids.max()) >= size):
@@ -687,17 +653,10 @@ def quick_rows(X: object, n_features: int) -> Features | None:
         fits = X.ndim == 2 and X.dtype in _FLOATS and X.shape[1] == n_features and len(X) > 0
         return X if fits and X.flags.c_contiguous and bool(np.isfinite(X).all()) else None
     if type(X) in (sparse.csr_array, sparse.csr_matrix):
-        return _quick_csr(cast("Csr", X), n_features)
+        matrix = cast("Csr", X)
+        if known_parts(matrix) is not None:
+            return matrix if matrix.shape[1] == n_features and matrix.shape[0] > 0 else None
+        data = matrix.data
+        if has_sound_structure(matrix, n_features) and data.dtype in _FLOATS:
+            return trust(matrix) if bool(data.all()) and bool(np.isfinite(data).all()) else None
     return None
-
-
-def _quick_csr(X: Csr, n_features: int) -> Csr | None:
-    """Return a valid, canonical CSR matrix of the right width, or None."""
-    if known_parts(X) is not None:
-        return X if X.shape[1] == n_features and X.shape[0] > 0 else None
-    data = X.data
-    if not has_sound_structure(X, n_features) or data.dtype not in _FLOATS:
-        return None
-    if not bool(data.all()) or not bool(np.isfinite(data).all()):
-        return None
-    return trust(X)

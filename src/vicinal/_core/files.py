@@ -95,20 +95,15 @@ def replacing(path: Path) -> Iterator[Path]:
             sync_file(beside)
         with suppress(OSError):
             shutil.copymode(path, beside)
-        _replace(beside, path)
+        try:
+            beside.replace(path)
+        except PermissionError as error:  # of Windows, while a program has the file open or mapped
+            cause = "cannot be replaced: no permission, or another program has it open"
+            raise PermissionError(error.errno, cause, str(path)) from None
         sync_folder(path.parent)
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
-
-
-def _replace(beside: Path, path: Path) -> None:
-    """Rename over the old file, which Windows refuses while a program has it open or mapped."""
-    try:
-        beside.replace(path)
-    except PermissionError as error:
-        cause = "cannot be replaced: no permission, or another program has it open"
-        raise PermissionError(error.errno, cause, str(path)) from None
 
 
 def remove_stale(path: Path) -> None:
@@ -180,21 +175,16 @@ def append_json_line(path: Path, parts: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     is_new = not path.exists()
     with locked(path.with_name(f"{path.name}.lock")), naming(path), path.open("a+b") as file:
-        _append(file, line.encode())
+        rest = _after_last_line(file)
+        if _is_torn(rest):
+            os.ftruncate(file.fileno(), os.fstat(file.fileno()).st_size - len(rest))
+        elif rest:
+            file.write(b"\n")
+        file.write(line.encode())
+        file.flush()
+        os.fsync(file.fileno())
     if is_new:
         sync_folder(path.parent)
-
-
-def _append(file: IO[bytes], line: bytes) -> None:
-    """Append a line after the last complete line."""
-    rest = _after_last_line(file)
-    if _is_torn(rest):
-        os.ftruncate(file.fileno(), os.fstat(file.fileno()).st_size - len(rest))
-    elif rest:
-        file.write(b"\n")
-    file.write(line)
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def read_json_lines(
@@ -208,18 +198,13 @@ def read_json_lines(
         lines.append(rest)
     for number, line in enumerate(lines, start=1):
         try:
-            item = read(_parsed(line))
+            parts = json.loads(line)
+            if not isinstance(parts, dict):
+                raise InvalidArgumentError("line", "a JSON object", type(parts).__name__)
+            item = read(parts)
         except _NOT_AS_EXPECTED as error:
             raise DataFormatError(path, expected, str(error), number) from None
         yield item
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    """Return the JSON object of a line."""
-    parts = json.loads(line)
-    if not isinstance(parts, dict):
-        raise InvalidArgumentError("line", "a JSON object", type(parts).__name__)
-    return parts
 
 
 def _is_torn(rest: bytes) -> bool:
@@ -282,23 +267,15 @@ def read_npy_header(stream: BinaryIO) -> NpyHeader:
         raise ValueError("a header that is not a dictionary") from None
     if not isinstance(found, dict) or found.keys() != {"descr", "fortran_order", "shape"}:
         raise ValueError("a header without descr, fortran_order and shape")
-    return NpyHeader(_shape(found["shape"]), found["fortran_order"] is True, _dtype(found["descr"]))
-
-
-def _shape(shape: object) -> tuple[int, ...]:
-    """Return a shape of sizes that an array can have."""
-    sizes = shape if isinstance(shape, tuple) else ("no tuple",)
-    if len(sizes) > 8 or not all(type(size) is int and 0 <= size < 2**62 for size in sizes):
-        raise ValueError(f"shape {shape!r:.60}")
-    return sizes
-
-
-def _dtype(described: object) -> "np.dtype[np.generic]":
-    """Return a type of numbers."""
+    described = found["descr"]
     if not isinstance(described, str) or not _NUMBERS.fullmatch(described):
         raise ValueError(f"dtype {described!r:.60}")
     name: DTypeLike = described
-    return np.dtype(name)
+    shape = found["shape"]
+    sizes = shape if isinstance(shape, tuple) else ("no tuple",)
+    if len(sizes) > 8 or not all(type(each) is int and 0 <= each < 2**62 for each in sizes):
+        raise ValueError(f"shape {shape!r:.60}")
+    return NpyHeader(sizes, found["fortran_order"] is True, np.dtype(name))
 
 
 def machine_memory() -> float:

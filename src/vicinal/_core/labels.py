@@ -50,15 +50,6 @@ def _sparse_ones(Y: object, name: str) -> Csr:
 
 def _dense_ones(Y: object, name: str) -> Csr:
     """Return the pattern of a dense indicator."""
-    array = _number_array(Y, name)
-    if array.ndim != 2:
-        raise InvalidArgumentError(name, "a two-dimensional array", f"shape {array.shape}")
-    _refuse_others(array, (array == 0) | (array == 1), name)
-    return dense_csr(array != 0)
-
-
-def _number_array(Y: object, name: str) -> NDArray[Any]:
-    """Return `Y` as an array of numbers; text is an error, even if it could be parsed."""
     try:
         array = np.asarray(Y)
         if array.dtype.kind == "O":
@@ -67,7 +58,10 @@ def _number_array(Y: object, name: str) -> NDArray[Any]:
         raise InvalidArgumentError(name, "rows of 0 and 1, all equally long", type(Y)) from None
     if array.dtype.kind not in "fiub":
         raise InvalidArgumentError(name, "values 0 and 1 only", f"dtype {array.dtype}")
-    return array
+    if array.ndim != 2:
+        raise InvalidArgumentError(name, "a two-dimensional array", f"shape {array.shape}")
+    _refuse_others(array, (array == 0) | (array == 1), name)
+    return dense_csr(array != 0)
 
 
 def _refuse_others(values: NDArray[Any], allowed: Bool, name: str) -> None:

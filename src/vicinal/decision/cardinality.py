@@ -33,7 +33,12 @@ def pooled(scores: Scores, floor: float = -np.inf) -> tuple[Float, Int]:
         return values[::-1], counts[::-1].astype(np.int64)
     high = stored.data if floor == -np.inf else stored.data[stored.data >= floor]
     values, counts = np.unique(high, return_counts=True)
-    bases, cells = _not_stored(scores, stored, floor)
+    n_rows, n_labels = scores.shape
+    absent = n_rows - np.bincount(stored.indices, minlength=n_labels)
+    counted = (absent > 0) & (scores.base >= floor)
+    bases, group = np.unique(scores.base[counted], return_inverse=True)
+    cells = np.zeros(len(bases), dtype=np.int64)
+    np.add.at(cells, group, absent[counted])
     # Merging is cheaper than sorting everything again: there are few base scores and many scores.
     at = np.searchsorted(values, bases)
     known = at < np.searchsorted(values, bases, side="right")
@@ -51,17 +56,6 @@ def weighted_pooled(scores: Scores, weights: Float, floor: float = -np.inf) -> t
     counts = np.zeros(len(values))
     np.add.at(counts, group, np.repeat(weights, high.sum(axis=1)))
     return values[::-1], counts[::-1]
-
-
-def _not_stored(scores: Scores, stored: Csr, floor: float) -> tuple[Float, Int]:
-    """Return the distinct base scores from `floor` up, ascending, and their numbers of cells."""
-    n_rows, n_labels = scores.shape
-    absent = n_rows - np.bincount(stored.indices, minlength=n_labels)
-    counted = (absent > 0) & (scores.base >= floor)
-    bases, group = np.unique(scores.base[counted], return_inverse=True)
-    cells = np.zeros(len(bases), dtype=np.int64)
-    np.add.at(cells, group, absent[counted])
-    return bases, cells
 
 
 class HighestScores:

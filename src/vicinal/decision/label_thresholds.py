@@ -119,14 +119,10 @@ class HighestOfLabels:
         n_stored = stored.nnz if isinstance(stored, sparse.csr_array) else stored.size
         step = max(1, UNMERGED * n_rows // max(n_stored, 1))
         for start in range(0, n_rows, step):
-            self._add(scores.rows(start, start + step))
-
-    def _add(self, scores: Scores) -> None:
-        """Add cells, and merge the collected cells if there are too many."""
-        self._parts.append(_by_label(scores, self._floors))
-        waiting = sum(len(part.values) for part in self._parts) - self._kept
-        if waiting > self._kept + UNMERGED:
-            self.merged()
+            self._parts.append(_by_label(scores.rows(start, start + step), self._floors))
+            waiting = sum(len(part.values) for part in self._parts) - self._kept
+            if waiting > self._kept + UNMERGED:
+                self.merged()
 
     def merged(self) -> ScoreCells:
         """Return the groups sorted by label, then descending; all are counted as `false`."""

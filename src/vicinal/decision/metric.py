@@ -135,18 +135,14 @@ def _best(sweep: "_Sweep", blocks: Iterator[ScoreCells]) -> Threshold:
         values.append(scores)
         if sweep.bound() < best:
             break
-    return _between(np.concatenate(values), at)
-
-
-def _between(values: Float, n_passing: int) -> Threshold:
-    """Return the threshold that exactly the first `n_passing` of descending scores exceed."""
-    if len(values) == 0:
+    every = np.concatenate(values)  # the threshold is one that exactly the first `at` exceed
+    if len(every) == 0:
         return Threshold(0.0)
-    if n_passing == 0:
-        return Threshold(float(values[0]))
-    if n_passing == len(values):
-        return Threshold(float(values[-1]), inclusive=True)
-    return Threshold(float(midway(values[n_passing - 1], values[n_passing])))
+    if at == 0:
+        return Threshold(float(every[0]))
+    if at == len(every):
+        return Threshold(float(every[-1]), inclusive=True)
+    return Threshold(float(midway(every[at - 1], every[at])))
 
 
 class _Sweep:

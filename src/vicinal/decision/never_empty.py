@@ -102,7 +102,9 @@ class NeverEmpty(SaveableRecord):
         self, rule: FittedDecision, blocks: Iterable[Scores], Y: Csr, weights: Float | None
     ) -> "FittedNeverEmpty":
         """Return the rule that fills rows if the best label is right at least as often as none."""
-        filling = FittedNeverEmpty(rule, self._label(Y, weights))
+        of_entry = None if weights is None else weights[row_ids(Y)]
+        counts = np.bincount(Y.indices, of_entry, minlength=Y.shape[1])
+        filling = FittedNeverEmpty(rule, self.label_by_counts(counts))
         if self.always:
             return filling
         gained, start = 0.0, 0
@@ -114,11 +116,6 @@ class NeverEmpty(SaveableRecord):
             gained += float(gains.sum() if weights is None else gains @ weights[start + empty])
             start += scores.shape[0]
         return replace(filling, fills=gained >= 0)
-
-    def _label(self, Y: Csr, weights: Float | None = None) -> int:
-        """Return the label of rows whose scores are all 0."""
-        of_entry = None if weights is None else weights[row_ids(Y)]
-        return self.label_by_counts(np.bincount(Y.indices, of_entry, minlength=Y.shape[1]))
 
     def label_by_counts(self, counts: Int | Float) -> int:
         """Return the label of rows whose scores are all 0, given the number of rows per label."""
