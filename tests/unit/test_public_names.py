@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 from typing import Any
 
 import pytest
@@ -172,6 +173,16 @@ def test_everything_public_is_documented() -> None:
         things = [loaded, *(getattr(loaded, name) for name in loaded.__all__)]
         undocumented = [thing for thing in things if callable(thing) and not thing.__doc__]
         assert undocumented == []
+
+
+@pytest.mark.parametrize("kind", METHODS.values(), ids=METHODS)
+def test_each_parameter_of_a_method_is_described_once(kind: Any) -> None:
+    described = re.findall(
+        r"^ *(\w+(?:, \w+)*) : ", kind.__doc__.partition("\n\n")[2], re.MULTILINE
+    )
+    parameters = list(inspect.signature(kind).parameters)
+    assert sorted(name for name in described if name in parameters) == sorted(parameters)
+    assert "RULE" not in kind.__doc__
 
 
 def test_explain_is_a_function_whatever_was_imported_before():

@@ -271,17 +271,13 @@ class RankSVM(MultiLabelClassifier):
             self.duality_gap_ = primal - self.objective_
             if self.duality_gap_ <= tol * primal:
                 return scores
-        self._warn(primal)
-        return scores
-
-    def _warn(self, primal: float) -> None:
-        """Warn that the gap was not reached."""
         warn_user(
             f"RankSVM did not converge: after max_iter={self.max_iter} sweeps the duality gap is "
             f"{self.duality_gap_ / primal:.2g} of the objective; scale the features, lower C "
             "or raise max_iter",
             ConvergenceWarning,
         )
+        return scores
 
     @on_one_blas_thread
     def _score(self, X: Features) -> Float:

@@ -81,7 +81,12 @@ class LabelLists:
 
 def tally(labels: LabelLists, truth: Tensor, ids: Tensor, width: int) -> Tensor:
     """Tabulate the votes of neighbours by true value, label and number of votes."""
-    cells, votes = _counted(labels.cells_of_neighbors(ids).sort().values)
+    ordered = labels.cells_of_neighbors(ids).sort().values
+    first = torch.ones(ordered.shape, dtype=torch.bool, device=ordered.device)
+    first[1:] = ordered[1:] != ordered[:-1]
+    starts = first.nonzero()[:, 0]
+    ends = torch.cat([starts[1:], starts.new_full((min(1, len(starts)),), len(ordered))])
+    cells, votes = ordered[starts], ends - starts
     carries = _contains(truth, cells)
     n_labels = labels.n_labels
     place = (carries.long() * n_labels + cells % n_labels) * width + votes
@@ -91,15 +96,6 @@ def tally(labels: LabelLists, truth: Tensor, ids: Tensor, width: int) -> Tensor:
     sizes = torch.stack([labels.n_rows - positives, positives])
     table[:, :, 0] = sizes - table.sum(dim=2)
     return table
-
-
-def _counted(ordered: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the distinct values of a sorted tensor and how often each occurs."""
-    first = torch.ones(ordered.shape, dtype=torch.bool, device=ordered.device)
-    first[1:] = ordered[1:] != ordered[:-1]
-    starts = first.nonzero()[:, 0]
-    ends = torch.cat([starts[1:], starts.new_full((min(1, len(starts)),), len(ordered))])
-    return ordered[starts], ends - starts
 
 
 def _contains(sorted_cells: Tensor, asked: Tensor) -> Tensor:

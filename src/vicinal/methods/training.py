@@ -189,6 +189,11 @@ def check_cells(n_rows: int, n_labels: int) -> None:
         )
 
 
+def rows_at_once(n_labels: int, most: int) -> int:
+    """Return how many rows to score at a time, at most `most`."""
+    return max(1, min(most, LARGE_BLOCK_CELLS // max(n_labels, 1)))
+
+
 BLOCK_ROWS = 16_384
 """The largest number of rows scored at a time."""
 
@@ -196,7 +201,7 @@ BLOCK_ROWS = 16_384
 def block_rows(scoring: Scoring) -> int:
     """Return how many rows to score at a time: fewer for methods that score every label."""
     if isinstance(scoring, EveryLabel):
-        return max(1, min(BLOCK_ROWS, LARGE_BLOCK_CELLS // max(scoring.Y.shape[1], 1)))
+        return rows_at_once(scoring.Y.shape[1], most=BLOCK_ROWS)
     return BLOCK_ROWS
 
 

@@ -368,16 +368,11 @@ CONVENTIONS: Mapping[str, Conventions] = MappingProxyType(
 def check_conventions(conventions: object) -> Conventions:
     """Return conventions by name, or the given :class:`Conventions`."""
     if isinstance(conventions, Conventions):
-        _check_rules(conventions)
+        for rule in (conventions.ties, conventions.graded_ties, conventions.loss_ties):
+            check_option("conventions", rule, ("lower", "higher", "worst"))
+        if not 0 <= conventions.tie_tolerance < float("inf"):
+            raise InvalidArgumentError(
+                "conventions", "a tie_tolerance of at least 0", conventions.tie_tolerance
+            )
         return conventions
     return CONVENTIONS[check_option("conventions", conventions, CONVENTIONS)]
-
-
-def _check_rules(conventions: Conventions) -> None:
-    """Raise for invalid tie rules, as types are not checked at run time."""
-    for rule in (conventions.ties, conventions.graded_ties, conventions.loss_ties):
-        check_option("conventions", rule, ("lower", "higher", "worst"))
-    if not 0 <= conventions.tie_tolerance < float("inf"):
-        raise InvalidArgumentError(
-            "conventions", "a tie_tolerance of at least 0", conventions.tie_tolerance
-        )

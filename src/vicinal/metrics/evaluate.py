@@ -75,7 +75,11 @@ class Evidence:
         if info.name in AREAS:
             return AREAS[info.name](self._tally, self.rules)
         if info.function is not None and not info.per_row:
-            return own_value(info, self._given_to(info))
+            found = info.function(*self._given_to(info))
+            if not isinstance(found, int | float | np.number):
+                expected = f"a function that returns a number for {info.name}"
+                raise InvalidArgumentError("metrics", expected, type(found))
+            return float(found)
         return summed_metric(info).value(self.sums(info), Size(*self.truth.shape))
 
     def sums(self, info: MetricInfo) -> Sums:
@@ -132,15 +136,6 @@ def summed_metric(info: MetricInfo) -> SummedMetric:
         expected = "metrics that can be computed by blocks (per_row=True)"
         raise InvalidArgumentError("metrics", expected, repr(info.name))
     return SummedMetric(own_rows)
-
-
-def own_value(info: MetricInfo, given: tuple[Csr, Any]) -> float:
-    """Return a metric from outside the library, which must be a number."""
-    found = None if info.function is None else info.function(*given)
-    if not isinstance(found, int | float | np.number):
-        expected = f"a function that returns a number for {info.name}"
-        raise InvalidArgumentError("metrics", expected, type(found))
-    return float(found)
 
 
 def own_rows(info: MetricInfo, given: tuple[Csr, Any]) -> Float:
@@ -359,7 +354,9 @@ def chosen_metrics(
     if metrics is None:
         if evidence.labels is None and evidence.scores is None:
             raise InvalidArgumentError("labels, scores", "at least one of the two", "neither")
-        every = map(metric_info, every_metric(_depths(k)))
+        given = k if isinstance(k, Iterable) else [k]
+        depths = dict.fromkeys(check_integer("k", depth, low=1) for depth in given)
+        every = map(metric_info, every_metric(list(depths)))
         return [info for info in every if evidence.lacks(info) is None]
     names = [metrics] if isinstance(metrics, str) else check_sequence("metrics", metrics)
     chosen = [metric_info(name) for name in names]
@@ -369,9 +366,3 @@ def chosen_metrics(
             hint = "model.scores(X)" if lacking == "scores" else ""
             raise InvalidArgumentError(lacking, f"a value, which {info.name} needs", None, hint)
     return chosen
-
-
-def _depths(k: int | Iterable[int]) -> list[int]:
-    """Return the distinct values of k."""
-    depths = list(k) if isinstance(k, Iterable) else [k]
-    return list(dict.fromkeys(check_integer("k", depth, low=1) for depth in depths))

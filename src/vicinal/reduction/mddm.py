@@ -83,7 +83,14 @@ class MDDM(LabelDirections):
     def _directions(self, rows: CentredRows, labels: Csr, wanted: int) -> tuple[Float, Float]:
         """Return the directions and what each adds."""
         if self.constraint == "orthonormal":
-            return _singular(rows, labels, wanted)
+            n_features, n_labels = rows.shape[1], int(labels.shape[1])
+            if n_features * n_labels <= CROSS_CELLS or wanted >= min(n_features, n_labels):
+                left, values, _ = svd(rows.transposed_dot(labels), full_matrices=False)
+            else:
+                left, values = _singular_by_products(rows, labels, wanted)
+            order = np.argsort(-values, kind="stable")[:wanted]
+            order = order[values[order] > RANK_TOLERANCE * values.max(initial=0.0)]
+            return positive_first(left[:, order]), values[order] ** 2
         targets = CentredRows(labels, center=False)
         penalty = self.regularization * rows.mean_strength()
         return leading_directions(rows, targets, penalty, wanted)
@@ -92,18 +99,6 @@ class MDDM(LabelDirections):
         """Raise for parameters that ``fit`` would reject."""
         check_option("constraint", self.constraint, CONSTRAINTS)
         super()._check_params()
-
-
-def _singular(rows: CentredRows, Y: Csr, n_directions: int) -> tuple[Float, Float]:
-    """Return the first left singular vectors of (HX)ᵀY and the squared singular values."""
-    n_features, n_labels = rows.shape[1], int(Y.shape[1])
-    if n_features * n_labels <= CROSS_CELLS or n_directions >= min(n_features, n_labels):
-        left, values, _ = svd(rows.transposed_dot(Y), full_matrices=False)
-    else:
-        left, values = _singular_by_products(rows, Y, n_directions)
-    order = np.argsort(-values, kind="stable")[:n_directions]
-    order = order[values[order] > RANK_TOLERANCE * values.max(initial=0.0)]
-    return positive_first(left[:, order]), values[order] ** 2
 
 
 def _singular_by_products(rows: CentredRows, Y: Csr, n_directions: int) -> tuple[Float, Float]:

@@ -242,19 +242,6 @@ def check_objective(name: object) -> str:
     return info.name
 
 
-def plot_loss(history: Float, name: str, path: str | os.PathLike[str]) -> None:
-    """Plot the loss after each evaluation; the extension (.png, .svg, …) sets the format."""
-    # Importing matplotlib takes long, and a fit does not need it.
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.0, 4.0), layout="constrained")
-    axes = figure.add_subplot()
-    axes.step(range(len(history)), history, where="post")
-    axes.set_xlabel("evaluation")
-    axes.set_ylabel(f"{name} on the training rows, leave-one-out")
-    figure.savefig(path)
-
-
 STARTS = ("noise", "pca", "mddm")
 
 SQUARE = 2048
@@ -479,7 +466,15 @@ class MLARP(LinearProjection):
     def plot_history(self, path: str | os.PathLike[str]) -> None:
         """Plot the loss against the evaluations (``.png``, ``.svg`` or ``.pdf``)."""
         check_is_fitted(self)
-        plot_loss(self.history_, self.objective, path)
+        # Importing matplotlib takes long, and a fit does not need it.
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6.0, 4.0), layout="constrained")
+        axes = figure.add_subplot()
+        axes.step(range(len(self.history_)), self.history_, where="post")
+        axes.set_xlabel("evaluation")
+        axes.set_ylabel(f"{self.objective} on the training rows, leave-one-out")
+        figure.savefig(path)
 
     def _check_params(self) -> None:
         """Raise for parameters that ``fit`` would reject."""

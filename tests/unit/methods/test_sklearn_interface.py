@@ -1,6 +1,7 @@
 """kneighbors, decision_function and pipelines, as scikit-learn's users expect them."""
 
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import Pipeline as SklearnPipeline
 
 import vicinal
-from vicinal.decision import PerLabelThreshold, RCut, Threshold
-from vicinal.methods import METHODS
+from vicinal.decision import Decision, PerLabelThreshold, RCut, Threshold
+from vicinal.methods import METHODS, NeighborEstimator
+from vicinal.methods.brknn import BRkNNScoring
+from vicinal.methods.training import Training
 from vicinal.preprocess import MinMax, TextVectorizer, TfIdf
 
 pytestmark = pytest.mark.native
@@ -130,8 +133,21 @@ def test_a_pipeline_learns_and_forgets(sample: Any) -> None:
     )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class FittedOnce(NeighborEstimator):
+    """A method that cannot learn further rows."""
+
+    n_neighbors: int = 3
+
+    def _own_decision(self) -> Decision:
+        return RCut()
+
+    def _fit_scoring(self, training: Training) -> BRkNNScoring:
+        return BRkNNScoring.fit(training, self.n_neighbors)
+
+
 def test_a_method_that_the_estimator_lacks_is_not_there(sample: Any) -> None:
-    made = vicinal.make_pipeline(MinMax(), vicinal.DMLkNN(3)).fit(sample.X, sample.Y)
+    made = vicinal.make_pipeline(MinMax(), FittedOnce()).fit(sample.X, sample.Y)
     assert not hasattr(made, "partial_fit")
     assert not hasattr(made, "forget")
     assert hasattr(made, "rank")

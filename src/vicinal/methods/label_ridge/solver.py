@@ -257,6 +257,11 @@ def _of_one_row(leverage: Float, root: Float | None) -> Float:
     return leverage if root is None else leverage / root**2
 
 
+def product_kernel(rows: Features) -> Matrix:
+    """Return XXᵀ, dense, in the number type it is solved in."""
+    return _dense(rows @ rows.T, solving_dtype(rows.shape[0]))
+
+
 def _dense(product: Any, dtype: type[Any]) -> Matrix:
     """Return a product of sparse or dense rows as one array."""
     return np.asarray(product if isinstance(product, np.ndarray) else product.toarray(), dtype)
@@ -405,4 +410,4 @@ def dense_system(
         rows = scaled(rows, root)
     if n_columns <= n_rows:
         return primal(rows, Y, mean, settings, root)
-    return dual(_dense(rows @ rows.T, solving_dtype(rows.shape[0])), Y, mean, settings, rows, root)
+    return dual(product_kernel(rows), Y, mean, settings, rows, root)
