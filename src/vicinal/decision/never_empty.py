@@ -10,13 +10,7 @@ from vicinal._core.arrays import Csr, Float, Int, row_ids
 from vicinal._core.checks import check_flag, check_integer, check_option
 from vicinal._core.state import SaveableRecord
 from vicinal.decision._cells import from_entries
-from vicinal.decision.rule import (
-    Decision,
-    FittedDecision,
-    fit_blocks,
-    is_fitted,
-    needs_of,
-)
+from vicinal.decision.rule import Decision, FittedDecision, fit_blocks, is_fitted, needs_of
 from vicinal.errors import InvalidArgumentError
 from vicinal.scores import Scores
 

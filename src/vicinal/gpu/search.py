@@ -223,12 +223,7 @@ def _blocks(queries: Pairs) -> dict[str, object]:
     """Return the sizes a kernel is compiled for; up to 128 features are loaded at once."""
     features = int(queries.high.shape[1])
     held = features <= 128
-    return {
-        "HELD": held,
-        "DEPTH": features if held else 64,
-        "QUERIES": QUERIES,
-        "ROWS": ROWS,
-    }
+    return {"HELD": held, "DEPTH": features if held else 64, "QUERIES": QUERIES, "ROWS": ROWS}
 
 
 def _grid(n_queries: int, n_tiles: int) -> tuple[tuple[int, int], int]:

@@ -98,13 +98,7 @@ def documented(kind: type[Any]) -> str | None:
 
 
 class NeighborEstimator(
-    SharedParameters,
-    Predictions,
-    SubsetAccuracy,
-    Explainable,
-    ClassifierMixin,
-    BaseEstimator,
-    ABC,
+    SharedParameters, Predictions, SubsetAccuracy, Explainable, ClassifierMixin, BaseEstimator, ABC
 ):
     """Base class of the multi-label estimators; users call its subclasses.
 

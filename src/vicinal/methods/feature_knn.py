@@ -54,12 +54,7 @@ from vicinal.distances import COSINE
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explanation.breakdown import Breakdown, Terms, shapley_of_maximum
 from vicinal.graph import NeighborGraph, no_neighbors
-from vicinal.methods._formulas import (
-    column_graph,
-    combined_rows,
-    kept_similarities,
-    label_values,
-)
+from vicinal.methods._formulas import column_graph, combined_rows, kept_similarities, label_values
 from vicinal.methods.base import NeighborEstimator
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
 from vicinal.methods.registry import ODD_K, ODD_K_BEYOND, Method

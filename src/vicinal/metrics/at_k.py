@@ -28,11 +28,7 @@ B = 1.5
 
 
 def propensities(
-    train_label_counts: object,
-    n_train_rows: int | None = None,
-    *,
-    a: float = A,
-    b: float = B,
+    train_label_counts: object, n_train_rows: int | None = None, *, a: float = A, b: float = B
 ) -> Float:
     r"""Return the propensity of each label.
 

@@ -353,12 +353,7 @@ MULAN = Conventions(
     tie_tolerance=1e-6,
     auc_needs_all=True,
 )
-MEKA = Conventions(
-    "meka",
-    both_empty_f1=0.0,
-    loss_ties="higher",
-    average_precision_empty=1.0,
-)
+MEKA = Conventions("meka", both_empty_f1=0.0, loss_ties="higher", average_precision_empty=1.0)
 
 CONVENTIONS: Mapping[str, Conventions] = MappingProxyType(
     {each.name: each for each in (VICINAL, SKLEARN, MULAN, MEKA)}

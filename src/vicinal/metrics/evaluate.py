@@ -20,14 +20,7 @@ from vicinal._core.labels import (
     listed,
 )
 from vicinal.errors import InvalidArgumentError
-from vicinal.metrics._sums import (
-    Size,
-    SummedMetric,
-    Sums,
-    check_labels,
-    check_ranking,
-    check_truth,
-)
+from vicinal.metrics._sums import Size, SummedMetric, Sums, check_labels, check_ranking, check_truth
 from vicinal.metrics.at_k import AT_K, inverse_propensities
 from vicinal.metrics.auc import AREAS, ScoreTally, tallied
 from vicinal.metrics.catalogue import (

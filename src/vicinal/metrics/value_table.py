@@ -149,12 +149,7 @@ class MetricScorer:
         scores = None if info.needs == "labels" else _scores(last, rows)
         names = getattr(last, "label_names_", None)
         found = evaluate(
-            y,
-            labels,
-            scores,
-            label_names=names,
-            metrics=info.name,
-            conventions=self.conventions,
+            y, labels, scores, label_names=names, metrics=info.name, conventions=self.conventions
         )[info.name]
         return -found if info.better == "low" else found
 

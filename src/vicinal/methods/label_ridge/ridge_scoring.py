@@ -294,12 +294,7 @@ class RidgeScoring(EveryLabel):
 
     @classmethod
     def _fit_iteratively(
-        cls,
-        rows: Features,
-        training: Training,
-        mean: Float,
-        settings: RidgeSettings,
-        view: RowView,
+        cls, rows: Features, training: Training, mean: Float, settings: RidgeSettings, view: RowView
     ) -> Self:
         """Fit by conjugate gradients; training scores are those of folds."""
         n_rows, Y = training.n_rows, training.Y
