@@ -46,10 +46,7 @@ def cell_ids(matrix: Csr) -> Int:
 
 
 def contiguous(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
-    """Return an array as compiled loops read it: C-contiguous, its numbers aligned; else a copy.
-
-    Arrays that were read out of a message or a file need not be aligned.
-    """
+    """Return an array as compiled loops read it: C-contiguous, its numbers aligned; else a copy."""
     found = np.ascontiguousarray(array, dtype=dtype)
     return found if found.flags.aligned else found.copy()
 

@@ -346,10 +346,7 @@ def checked_csr(
 
 
 def known_parts(matrix: object) -> Parts | None:
-    """Return the structure of a matrix built by :func:`checked_csr`, or None for other matrices.
-
-    Also None once SciPy has changed the structure of the matrix.
-    """
+    """Return the structure of a checked matrix; None for others and where SciPy has changed it."""
     attributes = getattr(matrix, "__dict__", {})
     parts: Parts | None = attributes.get(_MARK)
     if parts is None or attributes["indices"] is not parts.indices:
@@ -358,10 +355,7 @@ def known_parts(matrix: object) -> Parts | None:
 
 
 def private_copy(matrix: Csr) -> Csr:
-    """Return a matrix with a copy of the structure, which the caller may change.
-
-    It is checked again if it is passed back. Its values are not copied.
-    """
+    """Return a matrix with its own copy of the structure, which is checked again if passed back."""
     parts = known_parts(matrix)
     if parts is None:
         return matrix

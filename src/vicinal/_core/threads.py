@@ -156,10 +156,7 @@ class OneBlasThread:
 
 
 def one_blas_thread() -> OneBlasThread:
-    """Return the context in which BLAS computes each matrix product on the calling thread.
-
-    The libraries are looked up only once, because that takes longer than a small search.
-    """
+    """Return the context in which BLAS computes each matrix product on the calling thread."""
     return _one_blas_thread
 
 
@@ -186,10 +183,7 @@ def _take_control() -> None:
 
 
 def on_one_blas_thread(method: Call) -> Call:
-    """Decorate a method so that its result does not depend on the number of BLAS threads.
-
-    BLAS divides a product among its threads, and every division rounds in another order.
-    """
+    """Decorate a method so that its rounding does not depend on the number of BLAS threads."""
 
     @wraps(method)
     def alone(*given: object, **named: object) -> object:

@@ -78,10 +78,7 @@ def check_truth(scores: Scores, Y: Csr) -> None:
 
 
 class ScoredTruth:
-    """Training scores and the labels of the same rows.
-
-    Memory: 25 bytes per stored score; dense scores store every cell.
-    """
+    """Training scores with the labels of the same rows: 25 bytes per stored score."""
 
     def __init__(self, scores: Scores, Y: Csr) -> None:
         check_truth(scores, Y)
@@ -170,10 +167,7 @@ def from_entries(rows: Int, labels: Int, shape: tuple[int, int]) -> Csr:
 
 
 def above_rows(scores: Scores, thresholds: Float) -> Csr:
-    """Return the indicator of the scores above the threshold of their row.
-
-    Memory: one entry per label chosen, and three per stored score.
-    """
+    """Return the indicator of the scores above the threshold of their row."""
     values = scores.values
     if not isinstance(values, sparse.csr_array):
         return dense_csr((values > thresholds[:, None]).astype(np.int32))
@@ -187,10 +181,7 @@ def above_rows(scores: Scores, thresholds: Float) -> Csr:
 
 
 def above_labels(scores: Scores, thresholds: Float, *, inclusive: bool = False) -> Csr:
-    """Return the indicator of the scores above (or at) the threshold of their label.
-
-    Memory: one entry per label chosen, and three per stored score.
-    """
+    """Return the indicator of the scores above (or at) the threshold of their label."""
     passes = np.greater_equal if inclusive else np.greater
     values = scores.values
     if not isinstance(values, sparse.csr_array):
@@ -260,10 +251,7 @@ class LabelSweep:
 
 
 def sweep_labels(scores: Scores, Y: Csr) -> LabelSweep:
-    """Return the candidates of every label.
-
-    Cost: one sort of the stored scores. Memory: about 150 bytes per stored score and per label.
-    """
+    """Return the candidates of every label: one sort, and about 150 bytes per stored score."""
     return sweep_cells(ScoredTruth(scores, Y).by_label().descending().distinct())
 
 

@@ -67,10 +67,7 @@ def needs_of(rule: Decision) -> Needs:
 
 @runtime_checkable
 class BlockwiseDecision(Decision, Protocol):
-    """A rule that can be fitted on training scores given in blocks of rows.
-
-    If it has the attribute `weighs_rows`, it takes the weights of the rows as a third argument.
-    """
+    """A rule fitted on scores in blocks of rows, with their weights if it has `weighs_rows`."""
 
     def fit_blocks(self, blocks: Iterable[Scores], Y: Csr, *weights: Float) -> FittedDecision:
         """Return what ``fit`` returns for the blocks together, each row as often as it weighs."""

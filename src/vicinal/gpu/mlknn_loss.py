@@ -217,10 +217,7 @@ def sparse_rows(
 def spd_inverse(
     S: NDArray[np.floating[Any]], alpha: float, device: str | None = None
 ) -> NDArray[np.floating[Any]]:
-    """Return (S + alpha I)⁻¹ in the number type of `S`.
-
-    Device memory: two matrices of that size.
-    """
+    """Return (S + alpha I)⁻¹ in the number type of `S`; two such matrices are on the device."""
     M = torch.as_tensor(S).to(pick_device(device), copy=True)
     M.diagonal().add_(alpha)
     with full_float32():

@@ -253,10 +253,7 @@ class Definition:
         return self._keys(Q, lambda j: self.X[None, :, j].double(), every)
 
     def _keys(self, Q: Tensor, column: Callable[[int], Tensor], row_norms: Tensor) -> Tensor:
-        """Return the keys of rows given by column: sums, or negated similarities.
-
-        NaN if no feature is shared.
-        """
+        """Return the keys of rows given by column, NaN if no feature is shared."""
         keys = torch.zeros_like(row_norms)
         shares = torch.zeros(keys.shape, dtype=torch.bool, device=Q.device)
         for j in range(self.X.shape[1]):

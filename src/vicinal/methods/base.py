@@ -152,11 +152,7 @@ class NeighborEstimator(
             return object.__getattribute__(self, name)  # raises what Python or a property says
 
     def _finish_fit(self, scoring: Scoring, training: Training) -> None:
-        """Warn of what was learned, or keep more of it.
-
-        Called once per fit, whereas ``_fit_scoring`` is also called for folds and for the parts of
-        a blend.
-        """
+        """Warn of what was learned or keep more of it, once per fit: not for folds or parts."""
 
     def _own_decision(self) -> Decision:
         """Return the method's own rule, declared by the class or by one of its parents."""

@@ -213,10 +213,7 @@ def _read_cosines(state: Mapping[str, State], name: str, n_labels: int) -> Csr:
 
 
 def column_cosines(X: Features, Y: Csr) -> Csr:
-    """Return the positive cosines of every column of `X` with every column of `Y`, shape (m, L).
-
-    Memory: 12 bytes per pair of a feature and a label that share a row.
-    """
+    """Return the positive cosines of all columns of `X` and `Y` that share a row, shape (m, L)."""
     rows = as_csr(X).astype(np.float64)
     products = (rows.T.tocsr() @ Y.astype(np.float64)).tocsr()
     lengths = np.sqrt(np.bincount(rows.indices, rows.data**2, minlength=rows.shape[1]))

@@ -69,10 +69,7 @@ Objective: TypeAlias = Callable[[Float, Int], tuple[Float, Float]]
 
 
 def fit_logistic(features: Csr, Y: Csr, C: float, n_jobs: int | None = None) -> tuple[Float, Float]:
-    """Return weights (d, L) and intercepts (L,) of one logistic regression per label.
-
-    Memory: 8 bytes per weight and about 100 MiB per thread.
-    """
+    """Return weights (d, L) and intercepts (L,) of one logistic regression per label."""
     n_rows, n_labels = Y.shape
     size = max(1, min(GROUP, BLOCK_CELLS // max(n_rows, 1)))
     by_label = Y.tocsc()

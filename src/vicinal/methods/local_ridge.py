@@ -115,10 +115,7 @@ def _kernels(graph: NeighborGraph, values: Float, near: Float) -> tuple[Float, F
 
 
 def label_sums(graph: NeighborGraph, weights: Float, Y: Csr) -> Csr:
-    r"""Return :math:`\sum_j w_j y_j(l)` for each query and label that one of its neighbours has.
-
-    Memory: 12 bytes per query and label that one of its neighbours has, and 9 per label and thread.
-    """
+    r"""Return :math:`\sum_j w_j y_j(l)` for each query and label that one of its neighbours has."""
     if Y.shape[0] != graph.n_rows:
         raise InvalidArgumentError("Y", f"{graph.n_rows} rows", Y.shape[0])
     n_labels = int(Y.shape[1])

@@ -39,11 +39,7 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True, eq=False)
 class LPkNNScoring(KeptLabels):
-    """The training labels, whose distinct rows are the classes.
-
-    Memory: 8 bytes per training row for its class, in addition to `Y`; while scoring, 8 bytes per
-    query and neighbour.
-    """
+    """The training labels, whose distinct rows are the classes: 8 more bytes per row."""
 
     @cached_property
     def classes(self) -> Int:
@@ -118,11 +114,7 @@ def label_set_ids(Y: Csr) -> Int:
 
 
 def majorities(classes: Int, ks: Iterable[int]) -> Iterator[Int]:
-    """Yield, for each k, the position of the most frequent of the first k classes of each row.
-
-    It is the first position of that class; of several equally frequent classes, the one that occurs
-    first.
-    """
+    """Yield, for each k, the first position of the most frequent of each row's first k classes."""
     alike: Int32 = np.zeros(classes.shape, dtype=np.int32)
     done = 0
     for k in ks:

@@ -49,10 +49,7 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True, eq=False)
 class MLkNNScoring(VoteScoring):
-    """The counts of ML-kNN.
-
-    Memory: 24 bytes per label and possible count (the two counts and the posterior), besides `Y`.
-    """
+    """The counts of ML-kNN: 24 bytes per label and possible count, besides `Y`."""
 
     k: int
     smoothing: float

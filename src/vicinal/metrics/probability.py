@@ -41,10 +41,7 @@ LEAST = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class CellCounts:
-    """Probabilities of some rows and labels, with how many cells have each, true and false.
-
-    Memory: 24 bytes per stored score and per label.
-    """
+    """Probabilities and how many true and false cells have each: 24 bytes per stored score."""
 
     truth: Csr
     scores: Scores

@@ -32,10 +32,7 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True, eq=False)
 class TrueRanks:
-    """Ranks of the true labels from 1, one number for each true label, row by row.
-
-    Memory: 20 bytes per true label, whatever L is.
-    """
+    """Ranks of the true labels from 1, row by row: 20 bytes per true label, whatever L is."""
 
     truth: Csr
     best: Int32
@@ -86,11 +83,7 @@ class TrueRanks:
 def rank_truth(
     truth: Csr, scores: Scores, rules: Conventions, n_jobs: int | None = None
 ) -> TrueRanks:
-    """Rank the true labels among all labels; scores closer than the tolerance tie.
-
-    Costs s log s per row with s stored scores and log L per true label, not L. With a tolerance,
-    also one step per row and distinct base score.
-    """
+    """Rank the true labels among all labels, in s log s per row with s stored scores."""
     rows, n_threads = scores.native_rows(), thread_count(n_jobs)
     places = place_true_labels(rows, *csr_parts(truth), rules.tie_tolerance, n_threads)
     return TrueRanks(truth, *places)

@@ -178,10 +178,7 @@ class CentredRows:
 
 
 def _gram(rows: Any) -> Float:
-    """Return ``rows @ rows.T`` as an array, computed in blocks if `rows` is sparse.
-
-    Few of the products are 0, so a sparse matrix would take more memory than the array.
-    """
+    """Return ``rows @ rows.T`` as an array, in blocks if `rows` is sparse: few products are 0."""
     if not sparse.issparse(rows):
         return _dense(rows @ rows.T)
     by_row = cast("Csr", sparse.csr_array(cast("Any", rows)))
