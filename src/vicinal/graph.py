@@ -183,7 +183,12 @@ class NeighborGraph:
             stored = sparse.coo_array(stored)
         n_queries, n_rows = stored.shape
         name = given_metric(metric, similarity)
-        rows, columns = (np.asarray(each, dtype=np.int64) for each in _coordinates(stored))
+        if stored.format == "csr":  # whose index arrays may be of any type
+            sizes = np.diff(stored.indptr)
+            places = np.repeat(np.arange(len(sizes)), sizes), stored.indices[: stored.indptr[-1]]
+        else:
+            places = stored.coords
+        rows, columns = (np.asarray(each, dtype=np.int64) for each in places)
         values = np.asarray(stored.data, dtype=np.float64)[: len(rows)]
         if leave_one_out:
             if n_queries != n_rows:
@@ -316,14 +321,6 @@ def given_metric(metric: str, similarity: bool) -> str:
     if given_distance(metric) is not None or (metric == EUCLIDEAN.name and not similarity):
         return metric
     return f"{'similarity' if similarity else 'distance'}:{metric}"
-
-
-def _coordinates(stored: Any) -> tuple[Any, Any]:
-    """Return row and column of each stored entry, of a CSR with index arrays of any type."""
-    if stored.format != "csr":
-        return stored.coords[0], stored.coords[1]
-    counts = np.diff(stored.indptr)
-    return np.repeat(np.arange(len(counts)), counts), stored.indices[: stored.indptr[-1]]
 
 
 def _check_ids(given: object, n_rows: int) -> Int32:

@@ -1,5 +1,6 @@
 """Labels in the forms that users pass: a dense or sparse indicator, or label names per row."""
 
+import math
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard, cast
@@ -29,7 +30,13 @@ def check_indicator(Y: object, name: str = "Y") -> Csr:
         raise InvalidArgumentError(name, "an ndarray or a sparse array", "numpy.matrix")
     if is_frozen(Y) and Y.dtype == np.int32 and is_canonical_indicator(Y, Y.shape[1]):
         return Y
-    ones = _sparse_ones(Y, name) if sparse.issparse(Y) else _dense_ones(Y, name)
+    if not sparse.issparse(Y):
+        ones = _dense_ones(Y, name)
+    elif is_canonical_indicator(Y, cast("Any", Y).shape[-1]):
+        ones = Y
+    else:
+        ones = canonical_csr(Y, name)
+        _refuse_others(ones.data, ones.data == 1, name)
     data = np.ones(ones.nnz, dtype=np.int32)
     n_rows, n_labels = ones.shape
     if max(ones.nnz, n_labels) >= LARGEST:  # SciPy requires one type for both
@@ -37,15 +44,6 @@ def check_indicator(Y: object, name: str = "Y") -> Csr:
         return sparse.csr_array((data, *wide), shape=ones.shape)
     indices, indptr = ones.indices.astype(np.int32), ones.indptr.astype(np.int32)
     return bare_csr(data, indices, indptr, (int(n_rows), int(n_labels)))
-
-
-def _sparse_ones(Y: object, name: str) -> Csr:
-    """Return the pattern of a sparse indicator."""
-    if is_canonical_indicator(Y, cast("Any", Y).shape[-1]):
-        return Y
-    matrix = canonical_csr(Y, name)
-    _refuse_others(matrix.data, matrix.data == 1, name)
-    return matrix
 
 
 def _dense_ones(Y: object, name: str) -> Csr:
@@ -207,7 +205,7 @@ def label_rows(Y: Sequence[Any], name: str) -> Sequence[Collection[str]]:
     for row, collection in enumerate(Y):
         if not isinstance(collection, COLLECTIONS):
             expected = "a list of label names in every row (an empty one for a row without labels)"
-            got = "no value" if _is_missing(collection) else f"{type(collection).__name__}"
+            got = "no value" if is_missing(collection) else f"{type(collection).__name__}"
             hint = "[y if isinstance(y, list) else [] for y in Y]" if got == "no value" else ""
             raise InvalidArgumentError(name, expected, f"{got} in row {row}", hint)
         if "" in collection:
@@ -220,11 +218,10 @@ def label_rows(Y: Sequence[Any], name: str) -> Sequence[Collection[str]]:
     return Y
 
 
-def _is_missing(cell: object) -> bool:
+def is_missing(cell: object) -> bool:
     """Tell whether a cell is None, NaN or what a data frame has in place of a value."""
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(cell, float) and bool(np.isnan(cell))
+    is_nan = isinstance(cell, float) and math.isnan(cell)
+    return cell is None or is_nan or type(cell).__name__ in ("NAType", "NaTType")
 
 
 def _has_collections(rows: object) -> bool:

@@ -237,14 +237,10 @@ class ForkLock:
         """Release the lock."""
         self._lock.release()
 
-    def renew(self) -> None:
-        """Reset the lock."""
-        self._lock = threading.RLock()
-
 
 def _renew_all() -> None:
     for lock in tuple(_locks):
-        lock.renew()
+        lock._lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -115,30 +115,20 @@ def check_readable(X: object, name: str = "X") -> None:
     columns = getattr(X, "columns", None)
     if columns is not None and not sparse.issparse(X):
         check_encodable(f"columns of {name}", [each for each in columns if isinstance(each, str)])
-        _refuse_text_columns(X, columns, name)
-
-
-def _refuse_text_columns(X: Any, columns: Any, name: str) -> None:
-    """Raise for the first column of a frame that has text; the message shows none of it."""
-    for each in columns:
-        if has_text(X[each]):
-            hint = (
-                "texts, categories, numbers and dates of a frame: "
-                "make_pipeline(FrameColumns(), Blend())"
-            )
-            raise InvalidArgumentError(name, "numbers", f"text in column {each!r:.60}", hint)
-
-
-def has_text(cells: Any) -> bool:
-    """Tell whether a column of a frame holds text."""
-    return str(getattr(cells, "dtype", "")) in _TEXT_TYPES and _has_words(cells)
+        textual = next((each for each in columns if has_text(cast("Any", X)[each])), None)
+        if textual is not None:
+            frame = "texts, categories, numbers and dates of a frame"
+            hint = f"{frame}: make_pipeline(FrameColumns(), Blend())"
+            raise InvalidArgumentError(name, "numbers", f"text in column {textual!r:.60}", hint)
 
 
 _TEXT_TYPES = ("object", "str", "string", "String", "category", "Categorical")
 
 
-def _has_words(cells: Any) -> bool:
-    """Tell whether one of the cells is a string that is no number."""
+def has_text(cells: Any) -> bool:
+    """Tell whether a column of a frame holds text: a string that is no number."""
+    if str(getattr(cells, "dtype", "")) not in _TEXT_TYPES:
+        return False
     for cell in cells:
         if isinstance(cell, str):
             try:

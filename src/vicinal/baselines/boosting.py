@@ -237,10 +237,6 @@ class BoosTexter(BoostedClassifier):
             stumps.append((split, added))
             if split.threshold == np.inf:
                 break  # further rounds would find the same stump
-        self._keep_stumps(stumps)
-
-    def _keep_stumps(self, stumps: list[tuple[FeatureSplit, Float]]) -> None:
-        """Set the fitted attributes."""
         self.features_ = np.array([split.feature for split, _ in stumps], dtype=np.int64)
         self.thresholds_ = np.array([split.threshold for split, _ in stumps])
         self.z_ = np.array([split.z for split, _ in stumps])

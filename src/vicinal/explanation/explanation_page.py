@@ -127,6 +127,12 @@ MOST_SHARED = 12
 def explanations_page(explanations: Sequence[Explanation]) -> str:
     """Return an HTML document with one section per row; its text is deterministic."""
     title = "Why these labels"
+    methods = ", ".join(sorted({one.method for one in explanations})) or "no method"
+    count = "1 row" if len(explanations) == 1 else f"{len(explanations)} rows"
+    lead = (
+        f"{count}, {methods}. Each score is exactly its base plus the shares of its parts. "
+        "Open a label to see its sum."
+    )
     sections = [row_section(one, place) for place, one in enumerate(explanations)]
     links = {f"row-{place}": _row_title(one) for place, one in enumerate(explanations)}
     style = resources.files("vicinal.explanation").joinpath("page.css").read_text(encoding="utf-8")
@@ -134,19 +140,9 @@ def explanations_page(explanations: Sequence[Explanation]) -> str:
         title,
         style,
         POLICY,
-        element("header", element("h1", title), element("p", _lead(explanations))),
+        element("header", element("h1", title), element("p", lead)),
         contents(links, "Rows"),
         element("main", *sections),
-    )
-
-
-def _lead(explanations: Sequence[Explanation]) -> str:
-    """Return the introductory sentences."""
-    methods = ", ".join(sorted({one.method for one in explanations}))
-    rows = "1 row" if len(explanations) == 1 else f"{len(explanations)} rows"
-    return (
-        f"{rows}, {methods or 'no method'}. Each score is exactly its base plus the shares of its "
-        "parts. Open a label to see its sum."
     )
 
 

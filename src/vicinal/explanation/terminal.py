@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vicinal.distances import get_distance
-from vicinal.explanation.values import Explanation, LabelExplanation, Part, Removal, Word
+from vicinal.explanation.values import Explanation, LabelExplanation, Part, Word
 
 FACT_WORDS = {
     "votes": "votes",
@@ -79,23 +79,14 @@ def removal_sentences(one: LabelExplanation) -> list[str]:
         return []
     if not one.what_if:
         return ["Still predicted without the neighbours or features that support it."]
-    return [
-        f"Not predicted without {_kind(removal)} {_listed(removal.names)} "
-        f"(score {number(removal.score)})."
-        for removal in one.what_if
-    ]
-
-
-def _kind(removal: Removal) -> str:
-    """Return the word for what is removed, in singular or plural."""
-    word = "neighbour" if removal.kind == "neighbor" else "feature"
-    return f"the {word}" if len(removal.names) == 1 else f"the {word}s"
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    """Return names in quotation marks, with commas and "and"."""
-    quoted = [f"“{name}”" for name in names]
-    return " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
+    sentences = []
+    for removal in one.what_if:
+        word = "neighbour" if removal.kind == "neighbor" else "feature"
+        *first, last = [f"“{name}”" for name in removal.names]
+        listed = f"s {', '.join(first)} and {last}" if first else f" {last}"
+        score = number(removal.score)
+        sentences.append(f"Not predicted without the {word}{listed} (score {score}).")
+    return sentences
 
 
 MOST_PARTS = 10

@@ -105,20 +105,6 @@ class NeighborEstimator(
     A subclass defines ``_fit_scoring`` and the attribute ``method``, its declaration
     (:class:`vicinal.methods.registry.Method`).
 
-    Attributes
-    ----------
-    scoring_ : object
-        What the method learned, as plain arrays.
-    decision_ : object
-        The fitted rule that turns scores into labels.
-    label_names_ : tuple of str
-    metric_ : str
-        The metric of the neighbour graph that the model was fitted on.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if `X` had column names.
-    row_names_ : tuple of str or None
-        Names of the training rows, if they were given.
     """
 
     method: ClassVar[Method]

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._core.arrays import Csr, Float
 from vicinal._core.checks import all_or_nothing, check_flag
+from vicinal._core.labels import is_missing
 from vicinal._core.state import State, read_array, read_names, read_part
 from vicinal._core.validation import has_text
 from vicinal.datasets.tables.guess import is_identifier, kind_of, number_of
@@ -225,7 +226,7 @@ def _kinds(columns: Mapping[str, Sequence[Any]]) -> dict[str, str]:
     left_out = [name for name, cells in columns.items() if is_identifier(cells)]
     left_out = [] if len(left_out) == len(columns) else left_out
     kinds: dict[str, str] = {
-        name: kind_of([None if _is_missing(cell) else cell for cell in cells])
+        name: kind_of([None if is_missing(cell) else cell for cell in cells])
         for name, cells in columns.items()
         if name not in left_out
     }
@@ -239,26 +240,20 @@ def _kinds(columns: Mapping[str, Sequence[Any]]) -> dict[str, str]:
     return kinds
 
 
-def _is_missing(cell: Any) -> bool:
-    """Tell whether a cell is None, NaN or pandas' NA."""
-    is_nan = isinstance(cell, float) and math.isnan(cell)
-    return cell is None or is_nan or type(cell).__name__ in ("NAType", "NaTType")
-
-
 def _floats(cells: Sequence[Any], name: str) -> Float:
     """Return cells as numbers, or raise an error that names the column and the row."""
-    values = [None if _is_missing(cell) else number_of(cell) for cell in cells]
+    values = [None if is_missing(cell) else number_of(cell) for cell in cells]
     for row, value in enumerate(values):
         if value is None or not math.isfinite(value):
-            got = "a missing value" if _is_missing(cells[row]) else "another value"
+            got = "a missing value" if is_missing(cells[row]) else "another value"
             where = f"{got} in column {name!r}, row {row}"
-            hint = "fillna fills missing values" if _is_missing(cells[row]) else ""
+            hint = "fillna fills missing values" if is_missing(cells[row]) else ""
             raise InvalidArgumentError("X", "numbers or dates", where, hint)
     return np.array(values, dtype=np.float64)
 
 
 def _category_names(cells: Sequence[Any]) -> list[str]:
-    return ["" if _is_missing(cell) else str(cell).strip() for cell in cells]
+    return ["" if is_missing(cell) else str(cell).strip() for cell in cells]
 
 
 def _one_hot(values: Sequence[str], known: Sequence[str]) -> Csr:

@@ -156,7 +156,17 @@ class SmallChange:
     @cached_property
     def has_same_parameters(self) -> bool:
         """Whether the parameters have not changed since the version was made."""
-        return _same(self.version.params, self.model._params())
+        before, now, plain = (
+            self.version.params,
+            self.model._params(),
+            str | int | float | bool | None,
+        )
+        return before.keys() == now.keys() and all(
+            now[name] is value  # arrays are unchanged only if they are the same objects
+            or name == "recalibrate_at"
+            or (isinstance(value, plain) and isinstance(now[name], plain) and now[name] == value)
+            for name, value in before.items()
+        )
 
     @cached_property
     def rule(self) -> Decision:
@@ -312,17 +322,6 @@ def decides(decision: FittedDecision, scoring: Scoring, rows: TrainingRows) -> b
     except InvalidArgumentError:
         return False
     return True
-
-
-def _same(before: Any, now: Any) -> bool:
-    """Tell whether parameters are unchanged; arrays only if they are the same objects."""
-    plain = str | int | float | bool | None
-    return before.keys() == now.keys() and all(
-        now[name] is value
-        or name == "recalibrate_at"
-        or (isinstance(value, plain) and isinstance(now[name], plain) and now[name] == value)
-        for name, value in before.items()
-    )
 
 
 PAUSE = 1.0

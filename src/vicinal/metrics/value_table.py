@@ -59,7 +59,8 @@ class MetricsTable(Tabular):
         for group, metrics in groupby(_in_order(self.results), key=lambda info: info.group):
             table.add_row(f"[bold]{group}[/bold]")
             for info in metrics:
-                cells = (_cell(values.get(info.name)) for values in self.results.values())
+                found = (values.get(info.name) for values in self.results.values())
+                cells = ("" if value is None else f"{value:.4f}" for value in found)
                 table.add_row(f"  {info.name}{ARROWS[info.better]}", *cells)
         return table
 
@@ -102,11 +103,6 @@ def _in_order(results: Mapping[str, Mapping[str, float]]) -> list[MetricInfo]:
     """List the metrics of all columns as the catalogue does."""
     names = dict.fromkeys(name for values in results.values() for name in values)
     return in_table_order(map(metric_info, names))
-
-
-def _cell(value: float | None) -> str:
-    """Return four decimals, as printed in papers; blank if there is no value."""
-    return "" if value is None else f"{value:.4f}"
 
 
 def outside_scores(model: Any, X: object) -> object:

@@ -200,7 +200,10 @@ def primal(
     """Return the solver of the equations of XᵀX."""
     dtype = solving_dtype(rows.shape[1], settings.float64_size)
     products = gram(rows, dtype)
-    right = _centred_products(rows if root is None else scaled(rows, root), Y, mean)
+    weighted = rows if root is None else scaled(rows, root)
+    totals = np.asarray(weighted.sum(axis=0)).ravel()
+    with_labels = _dense(weighted.T @ Y.astype(np.float64), np.float64)
+    right = np.asarray(with_labels - np.outer(totals, mean), dtype=np.float64)
 
     def solve(alpha: float) -> Solution:
         M = inverse(products, alpha, settings.backend, settings.device)
@@ -265,13 +268,6 @@ def product_kernel(rows: Features) -> Matrix:
 def _dense(product: Any, dtype: type[Any]) -> Matrix:
     """Return a product of sparse or dense rows as one array."""
     return np.asarray(product if isinstance(product, np.ndarray) else product.toarray(), dtype)
-
-
-def _centred_products(rows: Features, Y: Csr, mean: Float) -> Float:
-    """Return Xᵀ(Y − ȳ), shape (m, L)."""
-    products = _dense(rows.T @ Y.astype(np.float64), np.float64)
-    totals = np.asarray(rows.sum(axis=0)).ravel()
-    return np.asarray(products - np.outer(totals, mean), dtype=np.float64)
 
 
 def _refined(W: Float, M: Matrix, rows: Features, right: Float, alpha: float) -> Float:
