@@ -1,7 +1,7 @@
-r"""Distances as values: what "near" means, said once.
+r"""Distances as values: the one place that defines what "near" means.
 
 A distance has a name (the ``metric=`` parameter of estimators and indexes) and its definition in
-plain NumPy. Everything else in the library asks the value instead of comparing names: which end is
+plain NumPy. All other code asks the value instead of comparing names: which end is
 near, what pads a list that has no further neighbour, which code the compiled core knows it by.
 
 .. math::

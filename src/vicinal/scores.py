@@ -29,20 +29,20 @@ class Scores:
     Parameters
     ----------
     values : ndarray or csr_array of float64, shape (n, L)
-        Where sparse, rows are sorted without repeats; a stored entry counts as it stands, a stored
+        If sparse, rows are sorted without repeats; a stored entry counts as it stands, a stored
         zero too.
     base : ndarray of float64, shape (L,)
-        The score of a label wherever a sparse `values` stores none: 0 for most methods, the score
-        at no vote for the ML-kNN family. Not read where `values` is dense.
+        The score of a label if sparse `values` store none: 0 for most methods, the score
+        without votes for the ML-kNN family. Not read if `values` is dense.
     neighbor_cardinality : ndarray of float64, shape (n,), or None
-        Mean number of labels of the row's neighbours (the *z* of BRkNN-b), where a method knows it.
+        Mean number of labels of the row's neighbours (the *z* of BRkNN-b), if a method knows it.
     label_sets : csr_array of int32, shape (n, L), or None
-        The set each row gets, where a method picks a whole set, which its scores alone do not tell
+        The set of each row if a method chooses whole sets, which its scores do not tell
         (LPkNN).
 
     Notes
     -----
-    Memory: 16 bytes a stored entry; a method stores one per row and label that a neighbour carries.
+    Memory: 16 bytes per stored entry. A method stores one per row and label that a neighbour has.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Scores:
     label_sets: Csr | None = None
 
     def __repr__(self) -> str:
-        """Say in a line what it holds."""
+        """Summarise the scores in one line."""
         form = "sparse" if self.is_sparse else "dense"
         return f"Scores({self.shape[0]} rows × {self.shape[1]} labels, {form})"
 
@@ -149,7 +149,7 @@ class Scores:
         )
 
     def toarray(self) -> Float:
-        """Every score as one array; refused where that would take more than 2 GiB."""
+        """Return every score as one array; raise if that would take more than 2 GiB."""
         if not isinstance(self.values, sparse.csr_array):
             return self.values
         n_rows, n_labels = self.shape
@@ -171,9 +171,9 @@ class Scores:
         Parameters
         ----------
         k : int
-            How many; all of them where there are fewer.
+            How many; all if there are fewer.
         n_jobs : int or None
-            Threads; None for all there are.
+            Number of threads; None for all cores.
 
         Returns
         -------
@@ -207,7 +207,7 @@ class Scores:
 
 
 def check_scores(scores: object, name: str = "scores") -> Scores:
-    """Return `scores` as :class:`Scores`: an array, or sparse with absent = 0, or such already."""
+    """Return `scores` as :class:`Scores`, given as an array, sparse (absent = 0) or as such."""
     if isinstance(scores, Scores):
         return scores
     values = check_features(scores, name)
@@ -233,7 +233,7 @@ def _sorted_rows(values: Csr) -> Csr:
         matrix = matrix.copy()
         matrix.sort_indices()
         if not rises_within_rows(matrix):
-            raise InvalidArgumentError("values", "each label once a row", "a label stored twice")
+            raise InvalidArgumentError("values", "each label once per row", "a label stored twice")
     return matrix.astype(np.float64, copy=False)
 
 

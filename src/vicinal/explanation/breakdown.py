@@ -196,7 +196,7 @@ def vote_breakdowns(
     ]
 
 
-def weighted_breakdowns(kind: str, ids: Int, weights: Float, said: Float) -> Iterator[Breakdown]:
+def weighted_breakdowns(kind: str, ids: Int, weights: Float, values: Float) -> Iterator[Breakdown]:
     r"""Yield breakdowns of weighted means :math:`\sum_a w_a r_a / \sum_a w_a`.
 
     If all weights are 0, so is the mean.
@@ -209,21 +209,21 @@ def weighted_breakdowns(kind: str, ids: Int, weights: Float, said: Float) -> Ite
         Numbers of the training rows or features.
     weights : ndarray of float64, shape (k,)
         :math:`w_a`, at least 0.
-    said : ndarray of float64, shape (k, t)
+    values : ndarray of float64, shape (k, t)
         :math:`r_a`: the value that each contributes to each label.
 
     Examples
     --------
-    >>> said = np.array([[1.0], [0.0]])
-    >>> (one,) = weighted_breakdowns("neighbor", np.array([3, 1]), np.array([0.6, 0.2]), said)
+    >>> values = np.array([[1.0], [0.0]])
+    >>> (one,) = weighted_breakdowns("neighbor", np.array([3, 1]), np.array([0.6, 0.2]), values)
     >>> one.terms[0].shares.round(4).tolist()
     [0.75, 0.0]
     """
     whole = float(weights.sum())
-    for column in said.T:
+    for column in values.T:
         shares = np.zeros(len(ids))
-        says = (column != 0) & (whole > 0)  # no share for 0, even at infinite weight
-        shares[says] = column[says] * weights[says] / whole
+        counts = (column != 0) & (whole > 0)  # no share for 0, even at infinite weight
+        shares[counts] = column[counts] * weights[counts] / whole
         yield Breakdown(0.0, (Terms(kind, ids, shares),))
 
 

@@ -42,6 +42,8 @@ _FACTORIES: dict[str, IndexFactory] = {
     "reference": lambda X, metric, n_jobs: ReferenceIndex(X, metric),
     SegmentedAlgorithm.saved_as: SegmentedAlgorithm(),
 }
+EXACT = ("auto", "inverted", "dense")
+"""Names of the exact indexes in memory."""
 _OURS = frozenset(_FACTORIES)
 """Built-in indexes validate their input and need no further checks."""
 
@@ -90,6 +92,18 @@ def algorithm_name(algorithm: object) -> str:
         "a name, or a factory registered with vicinal.index.register_index, to save the model",
         repr(algorithm),
     )
+
+
+def can_forget(algorithm: object, metric: str) -> bool:
+    """Tell whether the indexes of ``algorithm=`` are known to remove rows, before one is built."""
+    is_stored = (
+        isinstance(algorithm, SegmentedAlgorithm) or algorithm == SegmentedAlgorithm.saved_as
+    )
+    if (
+        is_stored or getattr(algorithm, "is_mutable", None) is True
+    ):  # declared by a class of indexes
+        return True
+    return algorithm in EXACT and get_distance(metric).native_code is not None
 
 
 def build_index(

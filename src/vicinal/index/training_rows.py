@@ -24,7 +24,7 @@ from vicinal.distances import get_distance
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph, merge_graphs, no_neighbors
 from vicinal.index._common import check_room_for_ids
-from vicinal.index.build import build_index
+from vicinal.index.build import build_index, can_forget
 from vicinal.index.dense import DenseIndex
 from vicinal.index.inverted import InvertedIndex
 from vicinal.index.protocol import Index, MutableIndex, is_mutable
@@ -294,13 +294,13 @@ class TrainingRows:
 
     def _built(self) -> tuple[Index, GrowingArray | None]:
         """Build the index; its ids are the places."""
-        index = self.build_index(self.X)
-        if self._n_gone and is_mutable(index):  # copies no rows, which may be mapped from a folder
-            index.remove(np.flatnonzero(self.gone))
-        elif self._n_gone:
+        if self._n_gone and not can_forget(self.algorithm, self.metric):
             kept = np.flatnonzero(~self.gone)
             fewer = self.build_index(self.X[kept])
             return KeptRows(fewer, kept.astype(np.int32), self.n_places), None
+        index = self.build_index(self.X)
+        if self._n_gone:  # copies no rows, which may be mapped from a folder
+            cast("MutableIndex", index).remove(np.flatnonzero(self.gone))
         return index, None
 
     def _index_ids(self, ids: GrowingArray | None) -> Int32:

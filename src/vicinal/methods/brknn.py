@@ -53,10 +53,10 @@ class BRkNNScoring(KeptLabels):
         return equal_votes(places, label_values(self.Y, places, labels))
 
 
-def equal_votes(places: Int, said: Float) -> list[Breakdown]:
+def equal_votes(places: Int, has_label: Float) -> list[Breakdown]:
     """Return breakdowns of :math:`C_x(l) / |N(x)|`: every neighbour has one vote."""
-    together = weighted_breakdowns("neighbor", places, np.ones(len(places)), said)
-    votes_of = said.sum(axis=0)
+    together = weighted_breakdowns("neighbor", places, np.ones(len(places)), has_label)
+    votes_of = has_label.sum(axis=0)
     return [
         replace(one, facts={"votes": int(count), "neighbors": len(places)})
         for one, count in zip(together, votes_of, strict=True)

@@ -128,7 +128,7 @@ class DMLkNNScoring(VoteScoring, EveryLabel):
         matching = self.matching(asked)
         likelihoods = self.likelihoods(*matching)
         scores = _formulas.posterior(self.prior, *likelihoods)[0]
-        said = label_values(self.Y, places, labels)
+        has_label = label_values(self.Y, places, labels)
         facts: list[dict[str, Fact]] = [
             {
                 "votes": int(column.sum()),
@@ -139,11 +139,11 @@ class DMLkNNScoring(VoteScoring, EveryLabel):
                 "likelihood_with": float(likelihoods[0][0, label]),
                 "likelihood_without": float(likelihoods[1][0, label]),
             }
-            for label, column in zip(labels, said.T, strict=True)
+            for label, column in zip(labels, has_label.T, strict=True)
         ]
         values = [float(scores[label]) for label in labels]
         bases = [self._score_without_votes(asked, label) for label in labels]
-        return vote_breakdowns(places, said, values, bases, facts)
+        return vote_breakdowns(places, has_label, values, bases, facts)
 
     def _score_without_votes(self, asked: Csr, label: int) -> float:
         """Return the score of a label if it had no votes and all other labels kept theirs."""

@@ -230,13 +230,13 @@ def _kinds(columns: Mapping[str, Sequence[Any]]) -> dict[str, str]:
         for name, cells in columns.items()
         if name not in left_out
     }
-    said = [
+    described = [
         f"{_PLURALS[kind]} {', '.join(name for name, own in kinds.items() if own == kind)}"
         for kind in KINDS
         if kind in kinds.values()
     ]
     besides = f"; not used: {', '.join(left_out)}" if left_out else ""
-    logger.info("columns: %s%s (choose others with X[[...]])", "; ".join(said), besides)
+    logger.info("columns: %s%s (choose others with X[[...]])", "; ".join(described), besides)
     return kinds
 
 

@@ -44,6 +44,7 @@ from vicinal.decision.rule import fit_blocks, needs_of
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph, check_training_graph, narrowed
 from vicinal.index import TrainingRows
+from vicinal.index.build import EXACT
 from vicinal.index.training_rows import LiveGraph, VoteGroups, can_follow, graph_with, graph_without
 from vicinal.methods._arguments import check_decides, refuse_classes
 from vicinal.methods.base import NeighborEstimator
@@ -298,10 +299,6 @@ class SmallChange:
             return replace(decision, rule=inner, label_when_all_zero=label)
         kept = np.flatnonzero(~changed.rows.gone) if changed.rows.n_empty else slice(None)
         return fit_blocks(rule, (), changed.Y[kept])
-
-
-EXACT = ("auto", "inverted", "dense")
-"""Names of the exact indexes."""
 
 
 @cache

@@ -179,11 +179,13 @@ class LAMLkNNScoring(VoteScoring, EveryLabel):
         with_label, without_label = self.with_label[w], self.without_label[w]
         tables = (self.prior[w], with_label, without_label, self.posterior[w])
         places = neighbor_places(graph, self.k)
-        said = label_values(self.Y, places, labels)
+        has_label = label_values(self.Y, places, labels)
         size = int(with_label[0].sum() + without_label[0].sum())
         return [
             replace(one, facts={**one.facts, "cluster": w, "cluster_rows": size})
-            for one in vote_table_breakdowns(self.k, self.smoothing, tables, places, said, labels)
+            for one in vote_table_breakdowns(
+                self.k, self.smoothing, tables, places, has_label, labels
+            )
         ]
 
     @classmethod

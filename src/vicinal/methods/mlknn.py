@@ -96,8 +96,8 @@ class MLkNNScoring(VoteScoring):
         """Return :math:`r(l)` without votes, and what the votes of the neighbours add to it."""
         tables = (self.prior, self.with_label, self.without_label, self.posterior)
         places = neighbor_places(graph, self.k)
-        said = label_values(self.Y, places, labels)
-        return vote_table_breakdowns(self.k, self.smoothing, tables, places, said, labels)
+        has_label = label_values(self.Y, places, labels)
+        return vote_table_breakdowns(self.k, self.smoothing, tables, places, has_label, labels)
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
@@ -126,14 +126,14 @@ def vote_table_breakdowns(
     smoothing: float,
     tables: tuple[Float, Int, Int, Float],
     places: Int,
-    said: Float,
+    has_label: Float,
     labels: Sequence[int],
 ) -> list[Breakdown]:
     """Return breakdowns of posteriors looked up by the number of votes."""
     prior, with_label, without_label, posterior = tables
     facts: list[dict[str, Fact]] = []
     values, bases = [], []
-    for label, count in zip(labels, said.sum(axis=0).astype(np.int64).tolist(), strict=True):
+    for label, count in zip(labels, has_label.sum(axis=0).astype(np.int64).tolist(), strict=True):
         likelihoods = [
             float(_formulas.likelihood(table[count], table.sum(), smoothing, n_outcomes=k + 1))
             for table in (with_label[label], without_label[label])
@@ -149,7 +149,7 @@ def vote_table_breakdowns(
         )
         values.append(float(posterior[label, count]))
         bases.append(float(posterior[label, 0]))
-    return vote_breakdowns(places, said, values, bases, facts)
+    return vote_breakdowns(places, has_label, values, bases, facts)
 
 
 @dataclass(eq=False, repr=False)
