@@ -20,7 +20,7 @@ from vicinal.comparison import compare
 from vicinal.distances import get_distance
 from vicinal.errors import ModelFormatError
 from vicinal.graph import NeighborGraph
-from vicinal.index import Index, MutableIndex, build_index, register_index
+from vicinal.index import Index, MutableIndex, TrainingRows, build_index, register_index
 from vicinal.index import build as registry
 from vicinal.index.protocol import is_mutable
 from vicinal.index.reference import reference_query, reference_query_self
@@ -346,3 +346,18 @@ def test_names_are_given_once() -> None:
     register_index("BruteForce", BruteForce)  # again, the same: nothing happens
     with pytest.raises(ValueError, match=r"^name:"):
         register_index("dense", BruteForce)
+
+
+def test_an_index_is_built_once_although_rows_are_forgotten() -> None:
+    built: list[int] = []
+
+    def counted(X: Any, metric: str, n_jobs: int | None) -> Any:
+        built.append(len(X))
+        return BruteForce(X, metric, n_jobs)
+
+    rows = TrainingRows(np.eye(5), "euclidean", algorithm=counted).without(np.array([1]))
+    assert rows.query(np.eye(5)[:1], 2).ids.tolist() == [[0, 2]]
+    assert built == [4]
+    kept = TrainingRows(np.eye(5), "euclidean", algorithm=GrowingBruteForce).without(np.array([1]))
+    assert kept.index.n_rows == 5
+    assert kept.query(np.eye(5)[:1], 2).ids.tolist() == [[0, 2]]

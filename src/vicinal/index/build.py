@@ -96,13 +96,9 @@ def algorithm_name(algorithm: object) -> str:
 
 def can_forget(algorithm: object, metric: str) -> bool:
     """Tell whether the indexes of ``algorithm=`` are known to remove rows, before one is built."""
-    is_stored = (
-        isinstance(algorithm, SegmentedAlgorithm) or algorithm == SegmentedAlgorithm.saved_as
-    )
-    if (
-        is_stored or getattr(algorithm, "is_mutable", None) is True
-    ):  # declared by a class of indexes
-        return True
+    factory = _FACTORIES.get(algorithm) if isinstance(algorithm, str) else algorithm
+    if isinstance(factory, SegmentedAlgorithm) or getattr(factory, "is_mutable", None) is True:
+        return True  # a class of indexes may declare it
     return algorithm in EXACT and get_distance(metric).native_code is not None
 
 
