@@ -355,9 +355,10 @@ def test_an_index_is_built_once_although_rows_are_forgotten() -> None:
         built.append(len(X))
         return BruteForce(X, metric, n_jobs)
 
-    rows = TrainingRows(np.eye(5), "euclidean", algorithm=counted).without(np.array([1]))
+    rows = TrainingRows(np.eye(5), "euclidean", None, algorithm=counted).without(np.array([1]))
     assert rows.query(np.eye(5)[:1], 2).ids.tolist() == [[0, 2]]
     assert built == [4]
-    kept = TrainingRows(np.eye(5), "euclidean", algorithm=GrowingBruteForce).without(np.array([1]))
+    growing = TrainingRows(np.eye(5), "euclidean", None, algorithm=GrowingBruteForce)
+    kept = growing.without(np.array([1]))
     assert kept.index.n_rows == 5
     assert kept.query(np.eye(5)[:1], 2).ids.tolist() == [[0, 2]]
