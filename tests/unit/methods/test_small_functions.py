@@ -50,8 +50,8 @@ def test_resolve_decision():
     )
     assert (
         repr(resolve_decision("two-pass", True, own=Threshold(0.5)))
-        == "NeverEmpty(rule=CardinalityThreshold(method='two-pass'), when_all_zero='most-frequent', "
-        "always=True)"
+        == "NeverEmpty(rule=CardinalityThreshold(method='two-pass'), "
+        "when_all_zero='most-frequent', always=True)"
     )
 
 
