@@ -37,10 +37,10 @@ def shown(separator: str) -> str:
 def detect_delimiter(
     content: str, usual: str, wanted: Sequence[str], *, quoting: bool, path: FilePath
 ) -> str:
-    r"""Return the delimiter that fits the first rows of a table.
+    """Return the delimiter that fits the first rows of a table.
 
-    The usual delimiter is kept if it gives at least two columns in all rows, and no other delimiter
-    finds more of the wanted columns; otherwise the delimiter of the widest table is chosen.
+    The usual one is kept if it gives at least two columns in all rows and no other finds more of
+    the wanted columns; otherwise that of the widest table is chosen.
     """
     ranked = [usual, *(each for each in CANDIDATES if each != usual)]
     fits = {each: _fit(content, each, wanted, quoting) for each in ranked}
@@ -58,24 +58,17 @@ def _fit(content: str, delimiter: str, wanted: Sequence[str], quoting: bool) -> 
     reader = _reader(lines, delimiter, quoting)
     try:
         with long_cells():
-            rows = list(itertools.islice(filter(None, reader), _SAMPLE))
-    except csv.Error:
+            header, *rows = itertools.islice(filter(None, reader), _SAMPLE)
+    except (csv.Error, ValueError):  # damaged, or no row at all
         return 0, 0
-    if not rows:
-        return 0, 0
-    header = rows[0]
     is_even = all(len(cells) == len(header) for cells in rows)
     return sum(name in header for name in wanted), len(header) if is_even else 0
 
 
 def _reader(lines: Iterable[str], delimiter: str, quoting: bool) -> Any:
     """Return a reader that refuses damaged quotes."""
-    return csv.reader(
-        lines,
-        delimiter=delimiter,
-        quoting=csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE,
-        strict=True,
-    )
+    quotes: Any = csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE
+    return csv.reader(lines, delimiter=delimiter, quoting=quotes, strict=True)
 
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -130,16 +123,8 @@ def csv_blocks(
     while (block := rows.read(block_rows, len(header)))[0]:
         is_empty = False
         columns, repeated = by_column(header, zip(*block[0], strict=True))
-        yield Records(
-            path,
-            columns,
-            block[1],
-            header_line=header_line,
-            delimiter=delimiter,
-            repeated=repeated,
-            given_names=layout.names,
-            quoting=layout.quoting,
-        )
+        facts = header_line, None, delimiter, repeated, layout.names, layout.quoting
+        yield Records(path, columns, block[1], *facts)
     if is_empty:
         raise DataFormatError(path, "rows of a table", "a header only")
 
@@ -170,7 +155,9 @@ def _layout(
     if options.columns is not None:
         quoting = options.quoting is not False
         # Names without a header do not fix the delimiter: it is detected as usual.
-        return _Layout(quoting, tuple(options.columns), _delimiter(head, path, options, delimiter))
+        if options.delimiter is None:
+            delimiter = detect_delimiter(head, delimiter, [], quoting=quoting, path=path)
+        return _Layout(quoting, tuple(options.columns), options.delimiter or delimiter)
     if known is not None and known.columns:
         names = _known_names(head, known, delimiter)
         if names is not None:
@@ -179,22 +166,10 @@ def _layout(
     if found is None:
         earlier = True if known is None else known.quoting
         return _Layout(earlier if options.quoting is None else options.quoting)
-    names_of_columns, sign = found
     quotes = "" if options.quoting else "; quotes are ordinary characters"
-    logger.info(
-        "%s: no header, columns %s%s (--columns and --quotes change this)",
-        path,
-        ", ".join(names_of_columns),
-        quotes,
-    )
-    return _Layout(options.quoting is True, names_of_columns, sign)
-
-
-def _delimiter(head: str, path: FilePath, options: TableOptions, usual: str) -> str:
-    """Return the delimiter of a file whose columns the caller has named."""
-    if options.delimiter is not None:
-        return options.delimiter
-    return detect_delimiter(head, usual, [], quoting=options.quoting is not False, path=path)
+    said = "%s: no header, columns %s%s (--columns and --quotes change this)"
+    logger.info(said, path, ", ".join(found[0]), quotes)
+    return _Layout(options.quoting is True, *found)
 
 
 def _known_names(head: str, known: Reading, delimiter: str) -> tuple[tuple[str, ...], str] | None:
@@ -225,6 +200,12 @@ def _first_cells(head: str, delimiter: str) -> list[str]:
     return line.split(delimiter)
 
 
+IN_QUOTES = (
+    "cells of a table, in quotes as a whole or not at all (quoting=False, --no-quotes: quotes are "
+    "characters like others)"
+)
+
+
 class _CsvRows:
     """Reads the rows of a CSV file; `before` lines of it are no part of the table."""
 
@@ -246,12 +227,8 @@ class _CsvRows:
                             break
         except csv.Error as error:
             self._check(rows, lines, width)
-            expected = (
-                "cells of a table, in quotes as a whole or not at all (quoting=False, "
-                "--no-quotes: quotes are characters like others)"
-            )
             line = reader.line_num + self._before
-            raise DataFormatError(self._path, expected, str(error), line) from None
+            raise DataFormatError(self._path, IN_QUOTES, str(error), line) from None
         self._check(rows, lines, width)
         return rows, lines
 
@@ -317,17 +294,13 @@ def find_encoding(
     worse = _first_error(chunks(), chosen)
     if worse is not None:
         raise _not_in(chosen, path, *worse)
-    logger.info(
-        "%s: line %d is not UTF-8; read as %s (--encoding changes this)", path, bad[0], chosen
-    )
+    said = "%s: line %d is not UTF-8; read as %s (--encoding changes this)"
+    logger.info(said, path, bad[0], chosen)
     return chosen
 
 
 def _likely_encoding(chunks: Iterable[bytes]) -> str:
-    """Return the encoding of bytes that are not UTF-8, by ``charset-normalizer``.
-
-    Texts in Latin letters are cp1252 if they can be: a few accents do not tell its relatives apart.
-    """
+    """Return the encoding of bytes that are not UTF-8; Latin letters are cp1252 if they can be."""
     from charset_normalizer import from_bytes
 
     lines = itertools.chain.from_iterable(chunk.split(b"\n") for chunk in chunks)
