@@ -138,10 +138,14 @@ def bag_of_words(
     """Return the features of texts, and their names."""
     if words.vocabulary is not None and not len(words.vocabulary):
         return np.zeros((len(texts), 0)), ()
-    kept = {"min_df": words.min_rows, "max_features": words.max_features}
-    values = {"binary": words.weighting == "binary", "dtype": np.float64}
     vectorizer = CountVectorizer(
-        analyzer=words.cut, lowercase=False, vocabulary=words.vocabulary, **kept, **values
+        analyzer=words.cut,
+        lowercase=False,
+        binary=words.weighting == "binary",
+        vocabulary=words.vocabulary,
+        min_df=words.min_rows,
+        max_features=words.max_features,
+        dtype=np.float64,
     )
     try:
         counts: Csr = sparse.csr_array(vectorizer.fit_transform(texts))

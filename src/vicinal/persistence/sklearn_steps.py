@@ -33,33 +33,18 @@ from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence.saved_types import TRUSTED, name_of, register, type_named
 
 PACKAGES = (
-    "cluster",
-    "compose",
-    "cross_decomposition",
-    "decomposition",
-    "discriminant_analysis",
-    "feature_extraction",
-    "feature_selection",
-    "frozen",
-    "impute",
-    "kernel_approximation",
-    "linear_model",
-    "pipeline",
-    "preprocessing",
-    "random_projection",
-)
+    "cluster", "compose", "cross_decomposition", "decomposition", "discriminant_analysis",
+    "feature_extraction", "feature_selection", "frozen", "impute", "kernel_approximation",
+    "linear_model", "pipeline", "preprocessing", "random_projection",
+)  # fmt: skip
 """Packages of scikit-learn whose estimators are trusted. Trees, forests, SVMs and neighbour
 searches are not: their compiled code trusts indices that a file could forge."""
+_UNIVARIATE = ("chi2", "f_classif", "f_oneway", "f_regression", "r_regression")
+_MUTUAL = ("mutual_info_classif", "mutual_info_regression")
 FUNCTIONS = {
     "numpy.mean",
-    *(
-        f"sklearn.feature_selection._univariate_selection.{name}"
-        for name in ("chi2", "f_classif", "f_oneway", "f_regression", "r_regression")
-    ),
-    *(
-        f"sklearn.feature_selection._mutual_info.{name}"
-        for name in ("mutual_info_classif", "mutual_info_regression")
-    ),
+    *(f"sklearn.feature_selection._univariate_selection.{name}" for name in _UNIVARIATE),
+    *(f"sklearn.feature_selection._mutual_info.{name}" for name in _MUTUAL),
 }
 """Functions that may be parameters: how scikit-learn rates and pools features."""
 SELECTOR = "sklearn.compose._column_transformer.make_column_selector"
@@ -214,7 +199,8 @@ def _piece(value: Any, with_arrays: bool) -> State:
         rows: Csr = sparse.csr_array(matrix)
         return {"csr": rows, "is_matrix": sparse.isspmatrix(value)}
     if isinstance(value, dict) and len(value) > FEW_NAMES:
-        return _saved_vocabulary(value)
+        is_vocabulary = all(type(word) is str for word in value) and _is_numbering(value)
+        return {"words": sorted(value, key=value.__getitem__)} if is_vocabulary else None
     if not isinstance(value, np.ndarray) or not with_arrays:
         return None
     if value.dtype.kind in "fiub" and value.nbytes > FEW_BYTES and value.dtype.itemsize <= 8:
@@ -245,13 +231,6 @@ def _untagged(value: Any) -> Any:
     if isinstance(value, dict) and value.keys() == {"tuple"} and isinstance(value["tuple"], list):
         return tuple(_untagged(each) for each in value["tuple"])
     return value
-
-
-def _saved_vocabulary(vocabulary: dict[Any, Any]) -> State:
-    """Return the words of a vocabulary in the order of their columns, None if it is not one."""
-    if not all(type(word) is str for word in vocabulary) or not _is_numbering(vocabulary):
-        return None
-    return {"words": sorted(vocabulary, key=vocabulary.__getitem__)}
 
 
 def _is_numbering(vocabulary: dict[Any, Any]) -> bool:

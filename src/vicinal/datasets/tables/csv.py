@@ -123,8 +123,16 @@ def csv_blocks(
     while (block := rows.read(block_rows, len(header)))[0]:
         is_empty = False
         columns, repeated = by_column(header, zip(*block[0], strict=True))
-        facts = header_line, None, delimiter, repeated, layout.names, layout.quoting
-        yield Records(path, columns, block[1], *facts)
+        yield Records(
+            path,
+            columns,
+            block[1],
+            header_line=header_line,
+            delimiter=delimiter,
+            repeated=repeated,
+            given_names=layout.names,
+            quoting=layout.quoting,
+        )
     if is_empty:
         raise DataFormatError(path, "rows of a table", "a header only")
 

@@ -138,9 +138,20 @@ def find_reading(records: Records, options: TableOptions, *, labelled: bool = Tr
     row_names = options.row_names or records.row_names or _row_names(records, options, labels)
     used = {labels, row_names, *label_columns}
     text, numbers, categories, decimal = _features(records, options, used)
-    found = text, numbers, categories, labels, label_columns, separator, row_names, decimal
-    of_file = records.encoding, records.delimiter, records.given_names, records.quoting
-    return Reading(*found, *of_file)
+    return Reading(
+        text=text,
+        numbers=numbers,
+        categories=categories,
+        labels=labels,
+        label_columns=label_columns,
+        separator=separator,
+        row_names=row_names,
+        decimal=decimal,
+        encoding=records.encoding,
+        delimiter=records.delimiter,
+        columns=records.given_names,
+        quoting=records.quoting,
+    )
 
 
 def _named(records: Records, names: Sequence[str]) -> str | None:

@@ -14,12 +14,7 @@ from vicinal._core.arrays import Features
 from vicinal._core.labels import indicator_of
 from vicinal.datasets.data_files import FilePath, write_data
 from vicinal.datasets.dataset import Dataset, by_content
-from vicinal.datasets.tables.content import (
-    category_of,
-    column_numbers,
-    row_texts,
-    wanted_columns,
-)
+from vicinal.datasets.tables.content import category_of, column_numbers, row_texts, wanted_columns
 from vicinal.datasets.tables.csv import DELIMITERS, written_lines
 from vicinal.datasets.tables.guess import find_reading
 from vicinal.datasets.tables.label_cells import read_labels
