@@ -160,6 +160,9 @@ def _without_collections() -> Iterator[None]:
     try:
         yield
     finally:
+        if not gc.get_freeze_count():  # else others rely on what is frozen
+            gc.freeze()
+            gc.unfreeze()  # both make the cells old, so that the next search passes them over
         if was_on:
             gc.enable()
 

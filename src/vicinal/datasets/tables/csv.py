@@ -208,6 +208,7 @@ def _first_cells(head: str, delimiter: str) -> list[str]:
     return line.split(delimiter)
 
 
+_BREAKS = re.compile(r"\r\n?|\n")
 IN_QUOTES = (
     "cells of a table, in quotes as a whole or not at all (quoting=False, --no-quotes: quotes are "
     "characters like others)"
@@ -221,23 +222,27 @@ class _CsvRows:
         self._reader, self._path, self._before = reader, path, before
 
     def read(self, most_rows: int, width: int | None = None) -> tuple[list[Any], "array[int]"]:
-        """Return the next rows that are not blank, of so many cells each, and their lines."""
-        rows: list[list[str]] = []
-        lines = array("q")
-        reader = self._reader
-        try:
-            with long_cells():
-                for cells in reader:
-                    if cells:
-                        rows.append(cells)
-                        lines.append(reader.line_num + self._before)
-                        if len(rows) == most_rows:
-                            break
-        except csv.Error as error:
+        """Return the next rows that are not blank, of so many cells each, and their last lines."""
+        reader, is_done = self._reader, False
+        while not is_done:
+            rows: list[list[str]] = []
+            start, error = reader.line_num + self._before, None
+            try:
+                with long_cells():
+                    rows.extend(itertools.islice(reader, most_rows))
+            except csv.Error as damage:
+                error = DataFormatError(
+                    self._path, IN_QUOTES, str(damage), reader.line_num + self._before
+                )
+            lines = _last_lines(rows, start, reader.line_num + self._before)
+            is_done = error is not None or not rows
+            if [] in rows:
+                lines = array("q", [line for row, line in zip(rows, lines, strict=True) if row])
+                rows = list(filter(None, rows))
             self._check(rows, lines, width)
-            line = reader.line_num + self._before
-            raise DataFormatError(self._path, IN_QUOTES, str(error), line) from None
-        self._check(rows, lines, width)
+            if error is not None:
+                raise error
+            is_done = is_done or bool(rows)
         return rows, lines
 
     def _check(self, rows: list[Any], lines: "array[int]", width: int | None) -> None:
@@ -247,6 +252,14 @@ class _CsvRows:
         at = next(at for at, cells in enumerate(rows) if len(cells) != width)
         expected = f"{width} cells, one per column"
         raise DataFormatError(self._path, expected, str(len(rows[at])), lines[at])
+
+
+def _last_lines(rows: Sequence[Sequence[str]], start: int, end: int) -> "array[int]":
+    """Return the line on which each row ends, of those that follow on line `start`."""
+    if end - start == len(rows):
+        return array("q", range(start + 1, end + 1))
+    heights = (1 + sum(len(_BREAKS.findall(cell)) for cell in row) for row in rows)
+    return array("q", itertools.islice(itertools.accumulate(heights, initial=start), 1, None))
 
 
 MARKS = (

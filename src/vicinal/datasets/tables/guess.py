@@ -97,9 +97,11 @@ def kind_of(cells: Sequence[object], decimal: str = ".") -> Kind:
 def is_identifier(cells: Sequence[object]) -> bool:
     """Tell whether a column only identifies the rows, by consecutive numbers or unique codes."""
     texts = ["" if cell is None else str(cell).strip() for cell in cells]
-    if len(texts) < 2 or len(set(texts)) < len(texts):
+    if len(texts) < 2 or not (texts[0].isdecimal() or _CODE.fullmatch(texts[0])):
         return False
-    return is_counting(cells) or all(_CODE.fullmatch(text) for text in texts)
+    return len(set(texts)) == len(texts) and (
+        is_counting(cells) or all(_CODE.fullmatch(text) for text in texts)
+    )
 
 
 def is_counting(cells: Sequence[object]) -> bool:

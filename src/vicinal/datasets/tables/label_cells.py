@@ -4,7 +4,7 @@ import ast
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -22,12 +22,14 @@ _MOST_LITERAL = 1_000_000
 """Maximum length of a cell that is parsed as a Python list."""
 
 
-def cell_labels(value: Any, separator: str) -> list[str] | None:
+def cell_labels(
+    value: Any, separator: str, strip: Callable[[str], str] = str.strip
+) -> list[str] | None:
     """Return the labels in a cell, each once; None if it contains anything else."""
     if isinstance(value, str):
         found = None if value[-1:].isalnum() else listed_labels(value)
         if found is None:
-            return list(dict.fromkeys(split_labels(value, separator)))
+            return split_labels(value, separator, strip)
         value = found
     elif isinstance(value, int) and not isinstance(value, bool):
         value = [value]
@@ -66,14 +68,15 @@ def listed_labels(cell: str) -> list[Any] | None:
     return [part.strip() for part in inner.split(",") if part.strip()]
 
 
-def split_labels(cell: str, separator: str) -> list[str]:
-    """Return the names in a cell without surrounding blanks; ``""`` does not split it."""
-    names = cell.split(separator) if separator else [cell]
-    found = list(filter(None, map(str.strip, names)))
-    if "<" in cell:  # URIs lose their angle brackets
-        is_uri = {name for name in found if name[0] + name[-1] == "<>" and URIS.fullmatch(name)}
-        found = [name[1:-1] if name in is_uri else name for name in found]
-    return found
+def split_labels(cell: str, separator: str, strip: Callable[[str], str] = str.strip) -> list[str]:
+    """Return the names in a cell, each once and without blanks; ``""`` does not split it."""
+    found = filter(None, map(strip, cell.split(separator) if separator else (cell,)))
+    return list(dict.fromkeys(map(_bare, found) if "<" in cell else found))
+
+
+def _bare(name: str) -> str:
+    """Return a URI without angle brackets; other names are returned unchanged."""
+    return name[1:-1] if name[0] + name[-1] == "<>" and URIS.fullmatch(name) else name
 
 
 STRONG = (";", "|", "\t", "\n")
@@ -87,15 +90,15 @@ def detect_separator(cells: Sequence[object]) -> str:
     blanks only if splitting at them gives fewer names than there are different cells: splitting
     names of several words would give more.
     """
-    every = Counter(cell.strip() for cell in cells if isinstance(cell, str))  # cells often recur
-    texts = {
-        cell: n for cell, n in every.items() if cell[-1:].isalnum() or listed_labels(cell) is None
-    }
+    texts = Counter(map(str.strip, [cell for cell in cells if isinstance(cell, str)]))
+    for cell in [cell for cell in texts if not cell[-1:].isalnum()]:
+        if listed_labels(cell) is not None:
+            del texts[cell]
     if any(texts) and all(URIS.fullmatch(cell) for cell in texts if cell):
         return " "
-    counts = {
-        sign: sum(count for cell, count in texts.items() if sign in cell) for sign in (*STRONG, ",")
-    }
+    together, counts = "\0".join(texts), dict.fromkeys((*STRONG, ","), 0)
+    for sign in filter(together.__contains__, counts):
+        counts[sign] = sum(n for cell, n in texts.items() if sign in cell)
     strong = max(STRONG, key=counts.__getitem__)
     if counts[strong] and 2 * counts[strong] >= counts[","]:
         return strong
@@ -138,32 +141,32 @@ def label_sets(records: Records, reading: Reading) -> list[list[str]]:
     records.join(column)
     separator = reading.separator or ""
     parsed = records.parsed.get((column, separator), {})
-    sets = []
-    for at, cell in enumerate(records.cells_or_lists(column)):
-        labels = parsed.get(cell) if isinstance(cell, str) else None
-        if labels is None:
-            labels = _row_labels(records, column, cell, separator)
-        if labels is None:
-            raise records.error(at, f"labels in {column!r}", described(cell))
-        sets.append(labels)
-    return sets
+    cells = records.cells_or_lists(column)
+    known = [parsed.get(cell) if isinstance(cell, str) else None for cell in cells]
+    return [
+        _row_labels(records, column, at, separator) if labels is None else labels
+        for at, labels in enumerate(known)
+    ]
 
 
-def _row_labels(records: Records, column: str, cell: Any, separator: str) -> list[str] | None:
-    """Return the labels in a cell, or in the cells of all columns of its name."""
-    if column not in records.repeated:
-        return cell_labels(cell, separator)
-    found = [cell_labels(each, separator) for each in cell]
+def _row_labels(records: Records, column: str, at: int, separator: str) -> list[str]:
+    """Return the labels in the cell of a row, or in those of all columns of the name."""
+    cell = records.columns[column][at]
+    cells = cell if column in records.repeated else [cell]
+    found = [cell_labels(each, separator) for each in cells]
     labels = [names for names in found if names is not None]
-    return list(dict.fromkeys(chain.from_iterable(labels))) if len(labels) == len(found) else None
+    if len(labels) < len(found):
+        raise records.error(at, f"labels in {column!r}", described(cell))
+    return list(dict.fromkeys(chain.from_iterable(labels)))
 
 
-class _Shared(dict[str, str]):
-    """Each name once, so that cells with the same label share it."""
+class _Stripped(dict[str, str]):
+    """Parts of cells without blanks, so that cells share their labels and strip each part once."""
 
-    def __missing__(self, name: str) -> str:
-        """Keep a new name."""
-        self[name] = name
+    def __missing__(self, part: str) -> str:
+        """Keep a new part."""
+        name = part.strip()
+        self[part] = name = self.setdefault(name, name)
         return name
 
 
@@ -177,22 +180,21 @@ def find_separator(records: Records, column: str, given: str | None) -> str | No
     if column in records.repeated:
         return _repeated_separator(records, column)
     cells = records.cells(column)
-    found = detect_separator(cells)
-    if any(isinstance(cell, list) and isinstance(cell[0], dict) for cell in cells if cell):
+    found, strip = detect_separator(cells), _Stripped().__getitem__
+    lists = [cell for cell in cells if isinstance(cell, list)]
+    if any(cell and isinstance(cell[0], dict) for cell in lists):
         logger.info(
             "labels from column %r, the name of each object (--labels changes this)", column
         )
     texts = {cell for cell in cells if isinstance(cell, str)}
     if texts:
-        names = _Shared()
-        records.parsed[column, found] = {
-            cell: [*map(names.__getitem__, cell_labels(cell, found) or ())] for cell in texts
-        }
-        others = (cell_labels(cell, found) for cell in cells if not isinstance(cell, str))
-        names.update((name, name) for labels in others for name in labels or ())
+        parsed = {cell: cell_labels(cell, found, strip) or [] for cell in texts}
+        records.parsed[column, found] = parsed
+        others = (cell_labels(cell, found) or () for cell in cells if not isinstance(cell, str))
+        labels = set(chain(chain.from_iterable(parsed.values()), chain.from_iterable(others)))
         how = f"split at {shown(found)}" if found else "one label or a list per cell"
-        logger.info(LABELS_FROM, "column", column, how, len(names))
-    elif any(isinstance(cell, list) for cell in cells):
+        logger.info(LABELS_FROM, "column", column, how, len(labels))
+    elif lists:
         logger.info("labels from column %r, a list per cell (--labels changes this)", column)
     return found if texts else None
 
@@ -205,9 +207,9 @@ def _repeated_separator(records: Records, column: str) -> str:
     cells = records.cells_or_lists(column)
     found = detect_separator(list(chain.from_iterable(cells))) if "," in column else ""
     found = found if found in STRONG else ""
-    sets = (_row_labels(records, column, cell, found) for cell in cells)
+    sets = (_row_labels(records, column, at, found) for at in range(records.n_rows))
     how = f"split at {shown(found)}" if found else "one label per cell"
-    n_labels = len({label for labels in sets for label in labels or ()})
+    n_labels = len(set(chain.from_iterable(sets)))
     logger.info(LABELS_FROM, f"{records.repeated[column]} columns", column, how, n_labels)
     return found
 
