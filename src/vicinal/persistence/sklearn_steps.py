@@ -66,6 +66,8 @@ PER_COLUMN = {
     *("max_abs_", "idf_", "variances_", "statistics_", "lambdas_", "n_features_"),
 }
 """Attributes with one number per column, if they are arrays of one axis."""
+SPLINE = "scipy.interpolate._bsplines.BSpline"
+"""What ``SplineTransformer`` learns: stored apart, and built again by SciPy, which checks it."""
 PLAIN_TYPES = (dict, list, tuple, set, frozenset, slice, np.ndarray, np.generic, np.dtype)
 RANDOM = (np.random.RandomState, np.random.Generator)
 FEW_BYTES, FEW_NAMES = 1024, 50
@@ -185,7 +187,7 @@ def _walk(root: Any) -> Iterator[Any]:
         elif isinstance(value, np.ndarray):
             left.extend(value.tolist() if value.dtype == object else ())
         elif hasattr(value, "__dict__") and not isinstance(value, Saveable) and not callable(value):
-            left.extend(vars(value).values())
+            left.extend(vars(value).values())  # a spline can be called
 
 
 def _piece(value: Any, with_arrays: bool) -> State:
@@ -198,6 +200,8 @@ def _piece(value: Any, with_arrays: bool) -> State:
             raise ValueError(f"a sparse matrix in {matrix.format} format cannot be saved")
         rows: Csr = sparse.csr_array(matrix)
         return {"csr": rows, "is_matrix": sparse.isspmatrix(value)}
+    if _type_name(value) == SPLINE:
+        return {"spline": [value.k, value.extrapolate, value.axis], "t": value.t, "c": value.c}
     if isinstance(value, dict) and len(value) > FEW_NAMES:
         is_vocabulary = all(type(word) is str for word in value) and _is_numbering(value)
         return {"words": sorted(value, key=value.__getitem__)} if is_vocabulary else None
@@ -254,6 +258,10 @@ def _restored_piece(piece: State) -> Any:
     if "csr" in piece:
         matrix = read_part(piece, "csr", sparse.csr_array)
         return sparse.csr_matrix(matrix) if piece.get("is_matrix") else matrix
+    if "spline" in piece:
+        knots, values = (read_part(piece, name, np.ndarray) for name in ("t", "c"))
+        BSpline = import_module("scipy.interpolate").BSpline
+        return BSpline(knots, values, *read_part(piece, "spline", list))
     if "words" in piece:
         words = read_names(piece, "words")
         vocabulary = {word: column for column, word in enumerate(words)}
@@ -348,12 +356,13 @@ def check_step(step: Any, trusted: Collection[str] = ()) -> None:
         if (
             isinstance(value, (Saveable, *PLAIN_TYPES, *RANDOM))
             or name in trusted
+            or name == SPLINE
             or sparse.issparse(value)
         ):
             continue
         if callable(value) and not _is_estimator(name):
             _check_function(value, trusted, "")
-        elif not _is_estimator(name):
+        elif not _is_estimator(name) or not hasattr(value, "get_params"):
             raise ValueError(_untrusted(name))
         else:
             _check_estimator(value, trusted)
