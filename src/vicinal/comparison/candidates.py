@@ -147,7 +147,8 @@ class Tuned(BaseEstimator):
         """Choose the settings by cross-validation, then fit on all rows."""
         names = ("metric", "cv", "params", "fast", "random_state", "n_jobs")
         given = {name: getattr(self, name) for name in names}
-        result = tune(self.method, X, Y, **given, progress=False, preprocess=None)
+        given |= {"metrics": [self.metric], "progress": False, "preprocess": None}
+        result = tune(self.method, X, Y, **given)
         if not result.complete or result.estimator is None:
             raise KeyboardInterrupt  # tuning would return the best setting so far
         self.model_: Any = estimator_of(result.estimator)

@@ -451,9 +451,10 @@ def _named(datasets: Data) -> dict[str, One]:
     """Return the data sets by name."""
     if isinstance(datasets, str | Dataset | ComparedData):
         datasets = [datasets]
-    are_data = (isinstance(each, str | PathLike | Dataset | ComparedData) for each in datasets)
-    if isinstance(datasets, tuple) and len(datasets) == 2 and not all(are_data):
-        return {"data": datasets}  # a pair (X, Y)
+    if isinstance(datasets, tuple) and len(datasets) == 2:
+        kinds = str | PathLike | Dataset | ComparedData
+        if not all(isinstance(each, kinds) for each in datasets):
+            return {"data": datasets}  # a pair (X, Y)
     if isinstance(datasets, Mapping):
         return {str(name): each for name, each in datasets.items()}
     named: dict[str, One] = {}

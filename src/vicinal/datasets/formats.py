@@ -200,9 +200,10 @@ def load(name_or_path: str | PathLike[str], *, verify: bool = False, **options: 
     name = fspath(name_or_path)
     if isinstance(name_or_path, str) and known(name):
         found = entry(name)
-        for option in options.keys() - {*found.recipe.options}:
-            takes = ", ".join(found.recipe.options) or "none"
-            raise InvalidArgumentError(option, f"an option of {found.name} ({takes})", option)
+        for option in options:
+            if option not in found.recipe.options:
+                takes = ", ".join(found.recipe.options) or "none"
+                raise InvalidArgumentError(option, f"an option of {found.name} ({takes})", option)
         return replace(found.recipe.read(finder(found, verify), **options), source=found.name)
     if Path(name).is_file() or Path(name).is_dir():
         return read_file(name, **options)
