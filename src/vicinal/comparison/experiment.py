@@ -452,7 +452,7 @@ def _named(datasets: Data) -> dict[str, One]:
     if isinstance(datasets, str | Dataset | ComparedData):
         datasets = [datasets]
     if isinstance(datasets, tuple) and len(datasets) == 2:
-        kinds = str | PathLike | Dataset | ComparedData
+        kinds = (str, PathLike, Dataset, ComparedData)
         if not all(isinstance(each, kinds) for each in datasets):
             return {"data": datasets}  # a pair (X, Y)
     if isinstance(datasets, Mapping):
