@@ -18,6 +18,7 @@ REASONS = {
     "vicinal.__main__": "python -m vicinal",
     "vicinal.datasets.catalogue.corpora": "data: entries of text corpora, apart for their length",
     "vicinal.datasets.catalogue.download": "the only code that uses the network",
+    "vicinal.datasets.tables.spreadsheet": "a file format",
     "vicinal.datasets.debtags": "a data set: the embedded one",
     "vicinal.datasets.generated": "a data source, for benchmarks and tests too",
     "vicinal.explanation.explanation_page": "an output format, loaded only when a page is written",

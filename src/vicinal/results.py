@@ -216,18 +216,13 @@ def run_provenance() -> dict[str, str]:
     """
     absolute = re.compile(r"(?:(?<==)|^)(?:/|~|[A-Za-z]:[\\/]).*[\\/](?=.)")
     found = {"command": shlex.join(absolute.sub("", word) for word in sys.argv)}
-    commit = _commit()
-    return found if commit is None else {**found, "commit": commit}
-
-
-def _commit() -> str | None:
-    """Return the commit of the current folder, marked if files were changed since."""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    describe = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
+        done = subprocess.run(describe, capture_output=True, text=True, timeout=5, check=True)
     except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip() or None
+        return found
+    commit = done.stdout.strip()
+    return {**found, "commit": commit} if commit else found
 
 
 def machine() -> dict[str, str]:
@@ -335,12 +330,11 @@ def digest_of(*parts: object) -> str:
 
 
 def source_hash(*values: object) -> str:
-    """Return a hash of the source code of classes and functions from outside the library.
+    """Return a hash of the code of classes and functions from outside the library; "" if none is.
 
-    Covers the classes of `values`, their base classes, and the classes, functions and estimators
-    among their parameters, with the files they are defined in and the files next to them that
-    these import. An installed package is represented by its version. Equal for equal code; empty
-    if all code belongs to vicinal.
+    Covers the classes of `values`, their bases, and the classes, functions and estimators among
+    their parameters, with the files that define them and those that these import from near by. An
+    installed package is represented by its version.
     """
     kinds: dict[Any, None] = {}
     for value in values:

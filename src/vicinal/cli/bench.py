@@ -33,8 +33,7 @@ class BenchOptions(CommonOptions):
     )
     neighbors: int = option("Number of neighbours.", default=10, min=1)
     metric: str = option(
-        "Distance: euclidean, cosine, dot; auto: cosine if sparse, else euclidean.",
-        default="auto",
+        "Distance: euclidean, cosine, dot; auto: cosine if sparse, else euclidean.", default="auto"
     )
 
 
@@ -63,21 +62,13 @@ def bench(chosen: BenchOptions, table: TableChoice, data: DataArgument = "debtag
         seconds_to_load = time.perf_counter() - began
     if metric == "auto":
         metric = (COSINE if sparse.issparse(dataset.X) else EUCLIDEAN).name
-    needed = [
-        model.needed_neighbors()
-        for model in models.values()
-        if isinstance(model, NeighborEstimator)
-    ]
-    neighbors = max([chosen.neighbors, *needed])
+    ours = [model for model in models.values() if isinstance(model, NeighborEstimator)]
+    neighbors = max([chosen.neighbors, *(model.needed_neighbors() for model in ours)])
     fold = held_out(dataset, metric)
     with errors.status("Searching"):
         search, fold = time_search(fold, neighbors)
-    facts = {
-        "data": dataset.source or data,
-        **sizes(fold, neighbors),
-        "load, s": seconds_to_load,
-        **search,
-    }
+    sized = sizes(fold, neighbors)
+    facts = {"data": dataset.source or data, **sized, "load, s": seconds_to_load, **search}
     timed = [time_method(name, model, fold) for name, model in models.items()]
     if chosen.json:
         print_json({**facts, "methods": [each._asdict() for each in timed], "machine": machine()})

@@ -272,33 +272,26 @@ def _compared(data: str, table: TableChoice) -> Any:
         return load(data, **options) if options else data
     source = table_source(data, table)
     steps = table_steps(source.reading or Reading(), table, "none")
-    digest = digest_of(_content(source.X), source.labels(), repr(steps))[:16]
-    return ComparedData(
-        source.X,
-        source.labels(),
-        tuple(source.label_names),
-        source.name,
-        steps=steps or None,
-        digest=digest,
-    )
-
-
-def _content(X: Any) -> object:
-    """Return rows in a form that can be hashed: mixed columns as text."""
-    import numpy as np
-
-    is_mixed = isinstance(X, np.ndarray) and X.dtype.kind == "O"
-    return repr(X.tolist()) if is_mixed else X
+    X: Any = source.X
+    content = repr(X.tolist()) if str(getattr(X, "dtype", "")) == "object" else X  # mixed columns
+    digest = digest_of(content, source.labels(), repr(steps))[:16]
+    given = X, source.labels(), tuple(source.label_names), source.name
+    return ComparedData(*given, steps=steps or None, digest=digest)
 
 
 def candidates(
     methods: Sequence[str], settings: Mapping[str, object], neighbors: Sequence[int] = ()
 ) -> dict[str, Any]:
     """Return the estimators to compare, by their names in tables."""
-    from vicinal.cli.settings import make_estimator
+    from vicinal.cli.settings import make_estimator, method_parameters
     from vicinal.methods.registry import find_method, method_of
 
-    _check_settings(methods, settings)
+    for setting in settings:
+        of_method, dot, _ = setting.rpartition(".")
+        known = [name for method in methods for name in method_parameters(method)]
+        if of_method not in methods if dot else setting not in known:
+            kind = "method.parameter=value with a method of" if dot else "a parameter of"
+            raise InvalidArgumentError("--set", f"{kind} {', '.join(methods)}", repr(setting))
     found: dict[str, Any] = {}
     for method in methods:
         own = _own_settings(method, settings)
@@ -347,25 +340,10 @@ def _own_settings(method: str, settings: Mapping[str, object]) -> dict[str, obje
     """Return the settings of one method; those for it alone override the shared ones."""
     from vicinal.cli.settings import method_parameters
 
-    known = method_parameters(method)
+    known, prefix = method_parameters(method), f"{method}."
     shared = {name: value for name, value in settings.items() if name in known}
-    prefix = f"{method}."
     own = {n.removeprefix(prefix): v for n, v in settings.items() if n.startswith(prefix)}
     return {**shared, **own}
-
-
-def _check_settings(methods: Sequence[str], settings: Mapping[str, object]) -> None:
-    """Raise for settings that no method of the comparison has."""
-    from vicinal.cli.settings import method_parameters
-
-    for setting in settings:
-        method, dot, _ = setting.rpartition(".")
-        if dot and method not in methods:
-            expected = f"method.parameter=value with a method of {', '.join(methods)}"
-            raise InvalidArgumentError("--set", expected, repr(setting))
-        if not dot and not any(setting in method_parameters(each) for each in methods):
-            expected = f"a parameter of {', '.join(methods)}"
-            raise InvalidArgumentError("--set", expected, repr(setting))
 
 
 STEPS = ("search", "fit", "predict")
@@ -379,7 +357,8 @@ def ranking_table(found: "Ranking", seconds: Mapping[str, Mapping[str, float]]) 
     from vicinal.report.comparison_details import metric_title
 
     lines = {data: _values(found, data) for data in found.data}
-    lines["mean rank"] = [_shown(found.mean_ranks.get(each), ".2f") for each in found.methods]
+    ranks = [found.mean_ranks.get(each) for each in found.methods]
+    lines["mean rank"] = ["–" if rank is None else f"{rank:.2f}" for rank in ranks]
     if found.differ:
         lines["group"] = [found.groups_of(method) for method in found.methods]
     own = (sum(seconds[method].get(step, 0.0) for step in STEPS[1:]) for method in found.methods)
@@ -433,11 +412,7 @@ def ranking_json(found: "Ranking", seconds: Mapping[str, Mapping[str, float]]) -
         "metric": found.metric,
         "better": found.better,
         "values": {
-            data: {
-                method: mark.mean
-                for method in found.methods
-                if (mark := found.marks.get((data, method))) is not None
-            }
+            data: {m: found.marks[data, m].mean for m in found.methods if (data, m) in found.marks}
             for data in found.data
         },
         "mean_ranks": dict(found.mean_ranks),
@@ -461,10 +436,5 @@ def _values(found: "Ranking", data: str) -> list[str]:
     if not means:
         return ["–"] * len(marks)
     best = format(min(means) if found.better == "low" else max(means), form)
-    texts = [_shown(None if mark is None else mark.mean, form) for mark in marks]
+    texts = ["–" if mark is None else format(mark.mean, form) for mark in marks]
     return [f"[bold]{text}[/]" if text == best else text for text in texts]
-
-
-def _shown(value: float | None, form: str) -> str:
-    """Return a number, or a dash."""
-    return "–" if value is None else format(value, form)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vicinal.cli.options import DataArgument, RowsOption, TableChoice, with_options
-from vicinal.cli.output import JsonFlag, check_target, print_json, print_table, say, show_facts
+from vicinal.cli.output import JsonFlag, check_target, print_facts, print_json, print_table, say
 
 if TYPE_CHECKING:
     from vicinal.datasets import Listing
@@ -43,17 +43,12 @@ def _facts(listing: "Listing") -> dict[str, object]:
 
 @data_app.command()
 @with_options
-def describe(
-    data: DataArgument,
-    json: JsonFlag = False,
-    *,
-    table: TableChoice,
-) -> None:
+def describe(data: DataArgument, json: JsonFlag = False, *, table: TableChoice) -> None:
     """Show shape, label statistics and split of a data set."""
     from vicinal.cli.data_source import whole_dataset
 
     dataset = whole_dataset(data, table)
-    show_facts(dataset.source or data, dataset.statistics(), json)
+    print_facts(dataset.source or data, dataset.statistics(), json)
 
 
 @data_app.command()

@@ -17,15 +17,7 @@ from vicinal._core.checks import check_option
 from vicinal._core.labels import indicator_of
 from vicinal.cli.options import TableChoice
 from vicinal.cli.settings import make_steps
-from vicinal.datasets import (
-    Content,
-    Dataset,
-    Reading,
-    TableOptions,
-    is_table,
-    load,
-    read_content,
-)
+from vicinal.datasets import Content, Dataset, Reading, TableOptions, is_table, load, read_content
 from vicinal.datasets.blocks import file_blocks
 from vicinal.datasets.catalogue import known
 from vicinal.datasets.dataset import is_numbered
@@ -69,11 +61,8 @@ def table_options(table: TableChoice) -> TableOptions:
 
 def file_options(table: TableChoice) -> dict[str, Any]:
     """Return the options for reading a file that is not a table."""
-    options: dict[str, Any] = {}
-    if table.encoding is not None:
-        options["encoding"] = table.encoding
-    if table.xml is not None:
-        options["xml"] = table.xml
+    given = {"encoding": table.encoding, "xml": table.xml}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if table.label_count is not None:
         options |= {"n_labels": table.label_count, "file_format": "meka"}
     return options
@@ -112,9 +101,8 @@ def table_steps(reading: Reading, table: TableChoice, preprocess: str) -> list[t
     """Return the preprocessing steps for a table.
 
     If all columns are texts, they become word counts; if all are numbers, ``--preprocess`` decides.
-    If the table has both, or categories, each kind has its own step, and their results are
-    concatenated: tf-idf weights of unit length, numbers scaled to [0, 1], and one column of 0 and 1
-    per category.
+    Otherwise each kind has its own step: tf-idf weights of unit length, numbers scaled to [0, 1],
+    and one column of 0 and 1 per category.
     """
     if not reading.numbers and not reading.categories:
         return [("words", text_step(table)), *make_steps(preprocess, True)]
@@ -132,15 +120,6 @@ def table_steps(reading: Reading, table: TableChoice, preprocess: str) -> list[t
         parts.append(("categories", OneHotEncoder(handle_unknown="ignore"), categories))
     after = [] if preprocess == "auto" else make_steps(preprocess, True)
     return [("columns", ColumnTransformer(parts)), *after]
-
-
-def reading_for(model: Any) -> Reading | None:
-    """Return how a model's training table was read; None if it was not trained on a table."""
-    reading: Reading | None = getattr(model, "reading_", None)
-    columns: tuple[str, ...] | None = getattr(model, "columns_", None)
-    if reading is None and columns is not None:
-        return Reading(numbers=columns)
-    return reading
 
 
 @dataclass(frozen=True)
@@ -172,8 +151,10 @@ def training_source(
     else:
         options = {} if known(data) else file_options(table)
         source = dataset_source(choose_rows(load(data, **options), rows, "train"), data)
-    if preprocess == "auto" and _are_vectors(source.X):
-        preprocess = "none"  # they are compared by their direction
+    X = source.X
+    if preprocess == "auto" and isinstance(X, np.ndarray) and X.dtype.kind == "f":
+        # Vectors, such as an encoder makes them, are compared by their direction.
+        preprocess = "none" if are_vectors(X.min(axis=0), X.max(axis=0)) else preprocess
     if is_table_file(data):
         steps = table_steps(source.reading or Reading(), table, preprocess)
     else:
@@ -186,13 +167,6 @@ def training_source(
         return source, steps  # the table has nothing else
     beside = with_vectors(source, vectors)
     return beside, [("views", BesideVectors(steps, view))]
-
-
-def _are_vectors(X: object) -> bool:
-    """Tell whether training rows are vectors, such as an encoder makes them."""
-    if not isinstance(X, np.ndarray) or X.dtype.kind != "f":
-        return False
-    return are_vectors(X.min(axis=0), X.max(axis=0))
 
 
 def with_own_vectors(table: TableChoice, data: str) -> TableChoice:
@@ -241,10 +215,13 @@ def vectors_for(model: Any, table: TableChoice, data: str) -> NDArray[Any] | Non
 
 
 def frame_source(data: str, table: TableChoice, columns: list[str], *, labelled: bool) -> Source:
-    """Return the rows of a table as the data frame that a model expects."""
+    """Return a table as the data frame that a model expects; all-number columns are numbers."""
     options = table_options(table)
     records = read_records(data, options, (), None, labelled=labelled)
-    frame = _frame({name: records.cells(name) for name in columns if name in records.columns})
+    cells = {name: records.cells(name) for name in columns if name in records.columns}
+    numbers = {name: list(map(number_of, of_column)) for name, of_column in cells.items()}
+    filled = {name: cells[name] if None in numbers[name] else numbers[name] for name in cells}
+    frame = optional_module("pandas", "frames").DataFrame(filled)
     Y, names = None, tuple[str, ...]()
     if labelled:
         sets, names = read_labels(records, find_reading(records, options))
@@ -252,15 +229,6 @@ def frame_source(data: str, table: TableChoice, columns: list[str], *, labelled:
     rows = options.row_names or records.row_names
     row_names = None if rows is None else tuple(map(str, records.cells(rows)))
     return Source(shown_name(data), frame, records.n_rows, Y, names, row_names)
-
-
-def _frame(columns: dict[str, list[Any]]) -> Any:
-    """Return columns of cells as a data frame; cells that are all numbers become numbers."""
-    pd = optional_module("pandas", "frames")
-    numbers = {name: [number_of(cell) for cell in cells] for name, cells in columns.items()}
-    return pd.DataFrame(
-        {name: cells if None in numbers[name] else numbers[name] for name, cells in columns.items()}
-    )
 
 
 def whole_dataset(data: str, table: TableChoice) -> Dataset:
@@ -353,13 +321,8 @@ def new_blocks(
 ) -> Iterator[Source]:
     """Yield rows for a fitted model, read as those it learned from, some at a time.
 
-    Tables that the model knows how to read, texts one per line, extreme-classification text and
-    ARFF files are read block by block. Data sets by name, ``.npz`` and ``.mat`` files, and tables
-    for a model that was not trained on one, are read whole first.
-
-    `rows`, `auto`: the rows to use of a data set with a train/test split; see :func:`choose_rows`.
-    `options`: ``labelled``, whether to read labels (if not, the file need not have any), and
-    ``block_rows``.
+    Data sets by name, ``.npz`` and ``.mat`` files, and tables for a model that was not trained on
+    one, are read whole first. `options` are those of :func:`row_blocks`.
     """
     vectors = vectors_for(model, table, data)
     found = row_blocks(model, data, rows, auto, table, **options)
@@ -392,7 +355,10 @@ def row_blocks(
     """Yield rows for a fitted model without their vectors."""
     block_rows = block_rows or BLOCK_ROWS
     if is_table_file(data):
-        columns, reading, options = frame_columns(model), reading_for(model), table_options(table)
+        columns, options = frame_columns(model), table_options(table)
+        reading: Reading | None = getattr(model, "reading_", None)
+        if reading is None and getattr(model, "columns_", None) is not None:
+            reading = Reading(numbers=model.columns_)
         if columns is not None:
             yield from _parts(frame_source(data, table, columns, labelled=labelled), block_rows)
         elif reading is None:

@@ -19,15 +19,9 @@ if TYPE_CHECKING:
 
 
 SHOWN = (
-    "subset-accuracy",
-    "example-f1",
-    "micro-f1",
-    "macro-f1",
-    "hamming-loss",
-    "one-error",
-    "ranking-loss",
-    "average-precision",
-)
+    "subset-accuracy", "example-f1", "micro-f1", "macro-f1",
+    "hamming-loss", "one-error", "ranking-loss", "average-precision",
+)  # fmt: skip
 
 
 def demo(
@@ -163,10 +157,7 @@ def _teach_package(model: "Blend", data: "Dataset", test: "Dataset") -> None:
 
 EXAMPLES = (
     ("a music player", "Plays Ogg, FLAC and MP3 music files in a terminal, with playlists"),
-    (
-        "a game",
-        "A fast multiplayer car racing game with OpenGL graphics and network play",
-    ),
+    ("a game", "A fast multiplayer car racing game with OpenGL graphics and network play"),
     ("a library", "Shared library and development headers for parsing XML documents in C"),
     ("a web server", "Small and fast HTTP server with support for CGI and virtual hosts"),
     ("a font", "Scalable TrueType fonts for Thai and Latin text"),

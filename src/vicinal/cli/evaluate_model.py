@@ -90,9 +90,8 @@ def _judged(
             columns, names = aligned_columns(source.label_names, estimator.label_names_)
             n_unknown = len(names) - n_known
             if n_unknown:
-                errors.print(
-                    f"{n_unknown} labels of the data are unknown to the model: never predicted"
-                )
+                said = "labels of the data are unknown to the model: never predicted"
+                errors.print(f"{n_unknown} {said}")
         truth = moved_columns(source.labels(), columns, len(names))
         predicted = widen_labels(estimator.decide(scores), n_unknown)
         yield source, truth, predicted, widen(scores, n_unknown)

@@ -1,13 +1,13 @@
 """``vicinal info``: what is inside a model file, from its header alone."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vicinal.cli.options import ModelArgument
 from vicinal.cli.output import JsonFlag, print_facts, print_json
+from vicinal.errors import ModelFormatError
 
 if TYPE_CHECKING:
     from vicinal.persistence.model_file import ModelHeader
@@ -27,25 +27,17 @@ def info(
 
     Only the header is read, so that it takes no longer for a large model than for a small one.
     """
-    from vicinal.persistence import read_header
+    from vicinal.persistence.model_file import damaged_arrays, read_header
 
     facts = {"file": str(model), "bytes": model.stat().st_size if model.is_file() else None}
     facts |= header_facts(read_header(model))
-    facts["arrays_checked"] = _verified(model) if verify else "not read (see --verify)"
+    facts["arrays_checked"] = "all checksums match" if verify else "not read (see --verify)"
+    if verify and (damaged := damaged_arrays(model)):
+        raise ModelFormatError(f"{model}: damaged: the checksum of {damaged[0]!r} does not match")
     if json:
         print_json(facts)
     else:
         print_facts("Model", {name.replace("_", " "): _shown(facts[name]) for name in facts})
-
-
-def _verified(model: Path) -> str:
-    """Compare the checksums of all arrays."""
-    from vicinal.errors import ModelFormatError
-    from vicinal.persistence.model_file import damaged_arrays
-
-    if damaged := damaged_arrays(model):
-        raise ModelFormatError(f"{model}: damaged: the checksum of {damaged[0]!r} does not match")
-    return "all checksums match"
 
 
 def header_facts(header: "ModelHeader") -> dict[str, Any]:

@@ -6,18 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vicinal.cli.options import (
-    CommonOptions,
-    option,
-    with_options,
-)
+from vicinal.cli.options import CommonOptions, option, with_options
 from vicinal.cli.output import print_json, print_table, say
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from vicinal.comparison.kept_scores import ScoreStore
     from vicinal.results import Result
-    from vicinal.scores import Scores
 
 StoreArgument = Annotated[
     Path, typer.Argument(metavar="STORE", help="Results file of compare --store --keep-scores.")
@@ -61,8 +56,10 @@ def measure(store: StoreArgument, chosen: MeasureOptions) -> None:
     elif asked:
         rows = [[each.data, each.method, *_cells(each, asked)] for each in measured]
         print_table(f"{store.name}", ["data", "method", *asked], rows)
-    _draw(known, kept, chosen.curves)
-    _write_tables(known, kept, chosen.labels)
+    if chosen.curves is not None:
+        _draw(known, kept, chosen.curves)
+    if chosen.labels is not None:
+        _write_tables(known, kept, chosen.labels)
 
 
 def _facts(result: "Result", metrics: list[str]) -> dict[str, object]:
@@ -79,15 +76,14 @@ def _cells(result: "Result", metrics: list[str]) -> list[object]:
     ]
 
 
-def _draw(results: "list[Result]", kept: "ScoreStore", folder: Path | None) -> None:
+def _draw(results: "list[Result]", kept: "ScoreStore", folder: Path) -> None:
     """Draw the curves of the methods on each data set, all folds of the first seed together."""
+    import numpy as np
     from scipy import sparse
 
     from vicinal.report.curves import plot_curves
     from vicinal.scores import Scores
 
-    if folder is None:
-        return
     folder.mkdir(parents=True, exist_ok=True)
     for data in dict.fromkeys(each.data for each in results):
         methods: dict[str, tuple[object, object]] = {}
@@ -98,8 +94,9 @@ def _draw(results: "list[Result]", kept: "ScoreStore", folder: Path | None) -> N
                 truth = sparse.vstack([fold.truth for fold in folds], format="csr")
                 blocks = [fold.scores for fold in folds if fold.scores is not None]
                 same = all((block.base == blocks[0].base).all() for block in blocks)
-                scores = Scores.stack(blocks) if same else stacked_dense(blocks)
-                methods[result.method] = truth, scores
+                # At most 1,000 labels have all their scores kept: 8 bytes per row and label.
+                dense = None if same else np.concatenate([block.toarray() for block in blocks])
+                methods[result.method] = truth, Scores.stack(blocks) if same else dense
         if methods:
             path = folder / f"{_file_name(data)}.png"
             plot_curves(methods, path, data)
@@ -111,24 +108,12 @@ def _file_name(name: str) -> str:
     return re.sub(r'[\s<>:"/\\|?*]+', "-", name)
 
 
-def stacked_dense(blocks: list["Scores"]) -> object:
-    """Return scores whose base values differ from fold to fold as one array.
-
-    Memory: 8 bytes per row and label, of at most 1,000 labels.
-    """
-    import numpy as np
-
-    return np.concatenate([block.toarray() for block in blocks])
-
-
-def _write_tables(results: "list[Result]", kept: "ScoreStore", folder: Path | None) -> None:
+def _write_tables(results: "list[Result]", kept: "ScoreStore", folder: Path) -> None:
     """Write the metrics of each label, over all folds together."""
     from scipy import sparse
 
     from vicinal.metrics import label_table
 
-    if folder is None:
-        return
     folder.mkdir(parents=True, exist_ok=True)
     for result in results:
         folds = list(kept.read(result))

@@ -44,8 +44,7 @@ PreprocessOption = Annotated[
     ),
 ]
 RowsOption = Annotated[
-    str,
-    typer.Option(help="Rows to use: train, test or all; auto: the train/test split, else all."),
+    str, typer.Option(help="Rows to use: train, test or all; auto: the train/test split, else all.")
 ]
 StoreOption = Annotated[
     Path | None, typer.Option(help="Results file; an interrupted run resumes from it.")
@@ -115,10 +114,7 @@ class CommonOptions(OptionGroup):
     json: JsonFlag = False
 
     def import_modules(self, names: Sequence[str] = ()) -> None:
-        """Import modules, and let `names` be found as ``module:variable`` in the current folder.
-
-        The folder is searched last, so that it hides no other module.
-        """
+        """Import modules, and let `names` be found as ``module:variable``, here last of all."""
         here = str(Path.cwd())
         modules = self.imports or []
         if (modules or any(":" in name for name in names)) and here not in sys.path:

@@ -87,16 +87,11 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[objec
     out.print(table)
 
 
-def show_facts(title: str, facts: Mapping[str, object], as_json: bool) -> None:
-    """Print names and values as JSON, or one pair per line."""
+def print_facts(title: str, facts: Mapping[str, object], as_json: bool = False) -> None:
+    """Print names and values, one pair per line, or as JSON."""
     if as_json:
         print_json(facts)
-    else:
-        print_facts(title, facts)
-
-
-def print_facts(title: str, facts: Mapping[str, object]) -> None:
-    """Print names and values, one pair per line."""
+        return
     table = Table(title=escape(visible(title)), title_justify="left", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")

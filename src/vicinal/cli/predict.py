@@ -118,10 +118,6 @@ class PredictedRow(NamedTuple):
             del values["names"]
         return values
 
-    def as_json(self) -> str:
-        """Return one JSON line."""
-        return dump_json(self.as_dict())
-
     def as_line(self) -> str:
         """Return one line for people to read."""
         labels = ", ".join(map(self._shown, self.labels))
@@ -136,9 +132,7 @@ class PredictedRow(NamedTuple):
     @property
     def best(self) -> str:
         """The labels and their scores, as text."""
-        return ", ".join(
-            f"{self._shown(label)} {value:.2f}" for label, value in self.scores.items()
-        )
+        return ", ".join(f"{self._shown(each)} {value:.2f}" for each, value in self.scores.items())
 
     def _shown(self, label: str) -> str:
         """Return the name of a label with its identifier."""
@@ -254,7 +248,7 @@ def _write_json_lines(predicted: Iterable[PredictedRow], path: Path, style: Cell
     """Write one JSON object per line."""
     from vicinal.datasets.data_files import write_data
 
-    write_data(path, (prediction.as_json() + "\n" for prediction in predicted))
+    write_data(path, (dump_json(prediction.as_dict()) + "\n" for prediction in predicted))
 
 
 def _write_csv(
@@ -264,18 +258,16 @@ def _write_csv(
     from vicinal.datasets.data_files import write_data
     from vicinal.datasets.tables.csv import written_lines
 
-    write_data(path, written_lines(_csv_rows(predicted, style), delimiter))
+    def rows() -> Iterator[Sequence[object]]:
+        yield ["\ufeff" + COLUMNS[0], *COLUMNS[1:], *(["names"] if style.has_names else [])]
+        for prediction in predicted:
+            row, labels, scores, best, best_scores = prediction.cells()
+            lists: list[Sequence[object]] = [labels, scores, best, best_scores]
+            if style.has_names:
+                lists.append([(prediction.names or {}).get(label, label) for label in labels])
+            yield [style.text(row), *map(style.joined, lists)]
 
-
-def _csv_rows(predicted: Iterable[PredictedRow], style: CellFormat) -> Iterator[Sequence[object]]:
-    """Yield the header and the rows of a table."""
-    yield ["\ufeff" + COLUMNS[0], *COLUMNS[1:], *(["names"] if style.has_names else [])]
-    for prediction in predicted:
-        row, labels, scores, best, best_scores = prediction.cells()
-        lists: list[Sequence[object]] = [labels, scores, best, best_scores]
-        if style.has_names:
-            lists.append([(prediction.names or {}).get(label, label) for label in labels])
-        yield [style.text(row), *map(style.joined, lists)]
+    write_data(path, written_lines(rows(), delimiter))
 
 
 def _write_parquet(predicted: Iterable[PredictedRow], path: Path, style: CellFormat) -> None:
@@ -316,10 +308,7 @@ class ScoredRows(NamedTuple):
 
 
 def scored_blocks(model: "Model", sources: "Iterable[Source]") -> Iterator[ScoredRows]:
-    """Yield blocks of rows with their scores, all by the current version of the model.
-
-    Memory: one block.
-    """
+    """Yield blocks of rows with their scores, all by the current version of the model."""
     from vicinal.methods import prepared
     from vicinal.methods.pipeline import estimator_of
 
@@ -356,12 +345,8 @@ def vocabulary_of(table: TableChoice, labels: Sequence[str]) -> "Vocabulary | No
         return None
     found = read_vocabulary(table.vocabulary)
     n_named = sum(found.name(label) is not None for label in labels)
-    logger.info(
-        "names of %d of %d labels from %s (--names-in chooses the language)",
-        n_named,
-        len(labels),
-        table.vocabulary,
-    )
+    said = "names of %d of %d labels from %s (--names-in chooses the language)"
+    logger.info(said, n_named, len(labels), table.vocabulary)
     return found
 
 

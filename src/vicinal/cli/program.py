@@ -103,11 +103,7 @@ def printed_notes() -> Iterator[None]:
         logger.setLevel(level)
 
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.add_typer(data_app, name="data")
 app.command()(train)
 app.command("evaluate")(evaluate_model)

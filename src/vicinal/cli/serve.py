@@ -85,12 +85,9 @@ def start(
         from vicinal.service.telemetry import log_as_json
     except ModuleNotFoundError as error:
         raise MissingExtraError(str(error.name), "serve") from None
-    is_local = host in LOOPBACK
+    is_local, limits = host in LOOPBACK, Limits()
     words = {} if vocabulary is None else read_vocabulary(vocabulary)
-    about = {
-        model_id: About(examples, (metrics or {}).get(model_id), words) for model_id in sources
-    }
-    limits = Limits()
+    about = {each: About(examples, (metrics or {}).get(each), words) for each in sources}
     with bound_sockets(host, port) as sockets:
         log_as_json()
         for model in sources.values():

@@ -20,7 +20,7 @@ from vicinal.cli.options import (
     option,
     with_options,
 )
-from vicinal.cli.output import show_facts
+from vicinal.cli.output import print_facts
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -77,15 +77,7 @@ def train(data: DataArgument, chosen: TrainOptions, table: TableChoice) -> None:
             source, steps, streamed = streamed_source(data, table, estimator, chosen)
     vocabulary = vocabulary_of(table, source.label_names)
     model = Pipeline([*steps, ("estimator", estimator)])
-    with (
-        shown(),
-        searching(estimator, streamed, chosen.cluster),
-        part(f"Learning from {source.n_rows:,} rows"),
-    ):
-        # Streamed rows are preprocessed already.
-        learner = model if streamed is None else estimator
-        names = {"label_names": source.label_names, "row_names": source.row_names}
-        learner.fit(source.X, source.labels(), **names)
+    _learn(model, source, streamed, chosen.cluster)
     seconds = time.perf_counter() - began
     save_named(model, source, chosen.output, vocabulary)
     facts = {
@@ -97,21 +89,19 @@ def train(data: DataArgument, chosen: TrainOptions, table: TableChoice) -> None:
         "seconds to fit": seconds,
         "saved in": str(chosen.output),
     }
-    show_facts("Trained", facts, chosen.json)
+    print_facts("Trained", facts, chosen.json)
 
 
-def _shown(step: Any) -> str:
-    """Return a step on one line; of the steps for some columns, the names."""
-    if hasattr(step, "first") and step.steps_:  # rows beside vectors
-        return f"{' → '.join(_shown(each) for _, each in step.steps_)} and vectors"
-    if hasattr(step, "transformers_"):
-        return f"{type(step).__name__}({', '.join(name for name, *_ in step.transformers_)})"
-    return " ".join(repr(step).split())
-
-
-def _mixes_views(estimator: Any) -> bool:
-    """Tell whether a method can put vectors beside the rows."""
-    return hasattr(type(estimator), "views_")
+def _learn(
+    model: Any, source: "Source", streamed: "SegmentedIndex | None", cluster: str | None
+) -> None:
+    """Fit the model; streamed rows are preprocessed already."""
+    estimator = model.steps[-1][1]
+    learner = model if streamed is None else estimator
+    names = {"label_names": source.label_names, "row_names": source.row_names}
+    said = part(f"Learning from {source.n_rows:,} rows")
+    with shown(), searching(estimator, streamed, cluster), said:
+        learner.fit(source.X, source.labels(), **names)
 
 
 def _check_vectors(table: TableChoice, estimator: Any, folder: Path | None) -> None:
@@ -121,6 +111,20 @@ def _check_vectors(table: TableChoice, estimator: Any, folder: Path | None) -> N
     if table.vectors is not None and not _mixes_views(estimator):
         got = type(estimator).__name__
         raise InvalidArgumentError("--vectors", "the method blend, which mixes views", got)
+
+
+def _mixes_views(estimator: Any) -> bool:
+    """Tell whether a method can put vectors beside the rows."""
+    return hasattr(type(estimator), "views_")
+
+
+def _shown(step: Any) -> str:
+    """Return a step on one line; of the steps for some columns, the names."""
+    if hasattr(step, "first") and step.steps_:  # rows beside vectors
+        return f"{' → '.join(_shown(each) for _, each in step.steps_)} and vectors"
+    if hasattr(step, "transformers_"):
+        return f"{type(step).__name__}({', '.join(name for name, *_ in step.transformers_)})"
+    return " ".join(repr(step).split())
 
 
 @contextmanager
@@ -171,8 +175,7 @@ def streamed_source(
 ) -> "tuple[Source, list[tuple[str, Any]], SegmentedIndex]":
     """Write the rows of a file to a folder in chunks; return them, fitted steps, and their index.
 
-    Rows and labels are memory-mapped. Memory: one chunk of the file, what ``--max-memory`` says
-    and, for texts, the vocabulary.
+    Rows and labels are memory-mapped. Memory: one chunk, ``--max-memory`` and, for texts, words.
     """
     import numpy as np
 
@@ -193,7 +196,7 @@ def streamed_source(
     if is_table_file(data):
         reading = _reading(table)
         words, names = _fitted_words(data, reading, text_step(table))
-        first, chunks = [("words", words)], _vectorised(data, reading, words, names)
+        first, chunks = [("words", words)], _vectorised(_texts(data, reading), words, names)
     else:
         chunks = xc_chunks(data)
     steps = make_steps(chosen.preprocess, True)
@@ -227,9 +230,8 @@ def check_method(estimator: Any) -> None:
     from vicinal.methods import LabelRidge
 
     if "algorithm" not in estimator.get_params() or isinstance(estimator, LabelRidge):
-        expected = (
-            "a method that leaves the rows on disk, with --out-of-core: blend, local-ridge, mlknn"
-        )
+        methods = "blend, local-ridge, mlknn"
+        expected = f"a method that leaves the rows on disk, with --out-of-core: {methods}"
         got = f"{type(estimator).__name__}, which holds copies of all rows in memory"
         raise InvalidArgumentError("--method", expected, got)
 
@@ -254,14 +256,9 @@ def _reading(table: TableChoice) -> "Reading":
 def _texts(data: str, reading: "Reading") -> "Iterator[Content]":
     from vicinal.datasets.blocks import text_chunks
 
-    return text_chunks(
-        data,
-        reading.text[0],
-        reading.labels or "",
-        separator=reading.separator or "",
-        delimiter=reading.delimiter,
-        encoding=reading.encoding or "utf-8-sig",
-    )
+    columns, separator = (reading.text[0], reading.labels or ""), reading.separator or ""
+    encoding, sign = reading.encoding or "utf-8-sig", reading.delimiter
+    return text_chunks(data, *columns, separator=separator, delimiter=sign, encoding=encoding)
 
 
 def _fitted_words(
@@ -292,14 +289,14 @@ def _fitted_words(
 
 
 def _vectorised(
-    data: str, reading: "Reading", words: "TextVectorizer", names: tuple[str, ...]
+    texts: "Iterator[Content]", words: "TextVectorizer", names: tuple[str, ...]
 ) -> "Iterator[RowChunk]":
     """Yield the texts as rows: the second pass."""
     from vicinal._core.labels import indicator_of
     from vicinal._core.validation import as_csr, check_features
     from vicinal.datasets.blocks import RowChunk
 
-    for chunk in _texts(data, reading):
+    for chunk in texts:
         rows = as_csr(check_features(words.transform(chunk.X)))
         yield RowChunk(rows, indicator_of(chunk.labels or (), names))
 

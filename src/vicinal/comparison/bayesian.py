@@ -168,8 +168,7 @@ def bayesian_signed_rank(
         three = np.column_stack([shares[0], 1 - shares[0] - shares[1], shares[1]])
         votes += np.bincount(three.argmax(axis=1), minlength=3)
         left -= size
-    first_wins, equal, second_wins = votes / n_draws
-    return Probabilities(float(first_wins), float(equal), float(second_wins))
+    return Probabilities(*(votes / n_draws).tolist())
 
 
 def _differences(first: object, second: object, better: Better) -> Float:

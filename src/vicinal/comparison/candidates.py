@@ -83,14 +83,11 @@ def read_candidates(methods: Methods) -> list[Candidate]:
     """Return the validated methods to compare."""
     if isinstance(methods, str):
         methods = [methods]
-    given: Mapping[str, Any] = (
-        methods
-        if isinstance(methods, Mapping)
-        else {name: name for name in check_sequence("methods", methods)}
-    )
-    if len(given) < 1:
+    if not isinstance(methods, Mapping):
+        methods = {name: name for name in check_sequence("methods", methods)}
+    if not methods:
         raise InvalidArgumentError("methods", "at least one method", "none")
-    return [Candidate(str(name), _estimator(what)) for name, what in given.items()]
+    return [Candidate(str(name), _estimator(what)) for name, what in methods.items()]
 
 
 def _estimator(what: Any) -> Any:
@@ -148,20 +145,10 @@ class Tuned(BaseEstimator):
 
     def fit(self, X: object, Y: object) -> Self:
         """Choose the settings by cross-validation, then fit on all rows."""
-        result = tune(
-            self.method,
-            X,
-            Y,
-            metric=self.metric,
-            cv=self.cv,
-            params=self.params,
-            metrics=[self.metric],
-            fast=self.fast,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            progress=False,
-            preprocess=None,
-        )
+        names = ("metric", "cv", "params", "fast", "random_state", "n_jobs")
+        given = {name: getattr(self, name) for name in names}
+        given |= {"metrics": [self.metric], "progress": False, "preprocess": None}
+        result = tune(self.method, X, Y, **given)
         if not result.complete or result.estimator is None:
             raise KeyboardInterrupt  # tuning would return the best setting so far
         self.model_: Any = estimator_of(result.estimator)
@@ -231,9 +218,7 @@ def _table(path: Any) -> ComparedData:
     content = read_content(path)
     if not content.reading.reads_text_only or content.labels is None:
         return compared_data(load(path), str(path))
-    names = content.reading.label_columns or tuple(
-        sorted({label for row in content.labels for label in row})
-    )
+    names = content.label_names
     return _texts(list(content.X), indicator_of(content.labels, names), names, str(path))
 
 

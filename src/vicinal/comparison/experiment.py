@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import product
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -61,11 +62,6 @@ def is_custom(folds: FoldsArgument) -> bool:
     return not isinstance(folds, str) and (hasattr(folds, "split") or isinstance(folds, Iterable))
 
 
-def read_folds(folds: FoldsArgument) -> FoldsArgument:
-    """Return folds that can be iterated more than once."""
-    return folds if hasattr(folds, "split") or not is_custom(folds) else list(folds)
-
-
 def folds_text(folds: FoldsArgument) -> str:
     """Return a text that identifies a caller's own folds."""
     if isinstance(folds, list):
@@ -103,29 +99,18 @@ SAME = ("data", "vicinal", "source", "graph")
 def _per_label(trials: Sequence[Measured]) -> dict[str, tuple[float, ...]]:
     """Return F1 and number of rows of each label, over the test rows of all folds together.
 
-    A rare label occurs in few folds, so its F1 per fold would not be meaningful. NaN if no row has
-    the label and it is never predicted.
+    A rare label occurs in few folds, so its F1 per fold would not be meaningful.
     """
-    tp, fp, fn = (
-        np.sum([getattr(trial.counts, part) for trial in trials], axis=0)
-        for part in ("tp", "fp", "fn")
-    )
+    of_folds = ([getattr(trial.counts, part) for trial in trials] for part in ("tp", "fp", "fn"))
+    tp, fp, fn = (np.sum(counts, axis=0) for counts in of_folds)
     f1 = ratio(2 * tp, 2 * tp + fp + fn, np.nan)
     return {"f1": tuple(f1.tolist()), "rows": tuple((tp + fn).astype(float).tolist())}
 
 
 FAILURES = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    ImportError,
-    LookupError,
-    MemoryError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
+    ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, MemoryError, OSError,
+    RuntimeError, TypeError, ValueError,
+)  # fmt: skip
 """Exceptions of a method that do not end the comparison."""
 
 
@@ -412,7 +397,7 @@ def compare(
     experiment = Experiment(
         candidates=read_candidates(methods),
         metrics=_metric_names(metrics),
-        folds=read_folds(folds),
+        folds=list(folds) if is_custom(folds) and not hasattr(folds, "split") else folds,
         preprocess=preprocess,
         n_jobs=n_jobs,
         store=None if store is None else ResultStore(store),
@@ -434,13 +419,12 @@ def compare(
             origin["graph"] = digest_of(graph.ids, graph.values, graph.metric)[:16]
         for seed in seeds:
             experiment.run(Run(name, dataset, seed, origin, graph))
-    order = [
-        (data, each.name, s) for data in named for each in experiment.candidates for s in seeds
-    ]
+    names = [each.name for each in experiment.candidates]
     if not experiment.found:
         failed = experiment.failed.items()
         reasons = "; ".join(f"{method} on {data}, {why}" for (data, method, _), why in failed)
         raise InvalidArgumentError("methods", "a method that works", reasons)
+    order = product(named, names, seeds)
     kept = [experiment.found[key] for key in order if key in experiment.found]
     return Results(kept, experiment.failed)
 
@@ -467,8 +451,10 @@ def _named(datasets: Data) -> dict[str, One]:
     """Return the data sets by name."""
     if isinstance(datasets, str | Dataset | ComparedData):
         datasets = [datasets]
-    if isinstance(datasets, tuple) and len(datasets) == 2 and not _are_data(datasets):
-        return {"data": datasets}
+    if isinstance(datasets, tuple) and len(datasets) == 2:
+        kinds = (str, PathLike, Dataset, ComparedData)
+        if not all(isinstance(each, kinds) for each in datasets):
+            return {"data": datasets}  # a pair (X, Y)
     if isinstance(datasets, Mapping):
         return {str(name): each for name, each in datasets.items()}
     named: dict[str, One] = {}
@@ -478,11 +464,6 @@ def _named(datasets: Data) -> dict[str, One]:
             raise InvalidArgumentError("datasets", "different names", f"{name!r} twice")
         named[name] = each
     return named
-
-
-def _are_data(given: Sequence[Any]) -> bool:
-    """Tell whether each part is a data set or names one, as the parts of (X, Y) do not."""
-    return all(isinstance(each, str | PathLike | Dataset | ComparedData) for each in given)
 
 
 def _name(given: One) -> str:

@@ -29,8 +29,6 @@ TOP = 100
 FEW_LABELS = 1000
 """Up to this many labels, all scores are kept."""
 
-COMPLETE = "needs all scores, but only the {} best of each row are kept"
-
 
 @dataclass(frozen=True, eq=False)
 class KeptFold(SaveableRecord):
@@ -58,10 +56,9 @@ class KeptFold(SaveableRecord):
         for each in wanted:
             deep_enough = each.k is not None and self.top is not None and each.k <= self.top
             if each.needs == "scores" and self.top is not None and not deep_enough:
-                expected = f"metrics at k ≤ {self.top}, or of labels: this one "
-                raise InvalidArgumentError(
-                    "metrics", expected + COMPLETE.format(self.top), repr(each.name)
-                )
+                why = f"needs all scores, but only the {self.top} best of each row are kept"
+                expected = f"metrics at k ≤ {self.top}, or of labels: this one {why}"
+                raise InvalidArgumentError("metrics", expected, repr(each.name))
         return evaluate(
             self.truth,
             self.labels,
@@ -73,11 +70,7 @@ class KeptFold(SaveableRecord):
 
 
 class ScoreStore:
-    """A folder with the scores of each fold of the results in a file.
-
-    Disk: about 12 bytes per kept score; at most 100 scores per row where there are more than 1,000
-    labels.
-    """
+    """A folder with the scores of each fold of the results in a file; 12 bytes per score."""
 
     def __init__(self, store: str | os.PathLike[str]) -> None:
         path = Path(store)

@@ -37,13 +37,7 @@ from scipy import stats
 from vicinal._core.arrays import Float
 from vicinal._core.checks import check_integer, check_real
 from vicinal._core.html import Cells, Tabular
-from vicinal.comparison.score_tables import (
-    Better,
-    Table,
-    paired_differences,
-    read_table,
-    sign_of,
-)
+from vicinal.comparison.score_tables import Better, Table, paired_differences, read_table, sign_of
 from vicinal.errors import InvalidArgumentError
 from vicinal.metrics.catalogue import better_side, metric_info
 
@@ -102,17 +96,12 @@ def wilcoxon_holm(
     pairs = list(combinations(range(len(known.methods)), 2))
     tests = [_test(sign * known.values[:, a], sign * known.values[:, b]) for a, b in pairs]
     corrected = holm([p for _, p, _ in tests])
-    return tuple(
-        SignedRank(
-            first=known.methods[a],
-            second=known.methods[b],
-            statistic=statistic,
-            p=p,
-            p_holm=float(p_holm),
-            winner=known.methods[a if side > 0 else b] if p_holm < alpha else None,
-        )
-        for (a, b), (statistic, p, side), p_holm in zip(pairs, tests, corrected, strict=True)
-    )
+    found = []
+    for pair, (statistic, p, side), p_holm in zip(pairs, tests, corrected.tolist(), strict=True):
+        first, second = (known.methods[at] for at in pair)
+        winner = (first if side > 0 else second) if p_holm < alpha else None
+        found.append(SignedRank(first, second, statistic, p, p_holm, winner))
+    return tuple(found)
 
 
 def holm(p: ArrayLike) -> Float:

@@ -235,10 +235,7 @@ def _is_there(value: float | None) -> bool:
 
 
 def _check_complete(
-    cells: dict[tuple[str, str], float],
-    methods: Sequence[str],
-    names: Sequence[str],
-    metric: str,
+    cells: dict[tuple[str, str], float], methods: Sequence[str], names: Sequence[str], metric: str
 ) -> None:
     """Raise if cells of the table are missing, and name them."""
     holes = [(m, n) for n in names for m in methods if not _is_there(cells.get((m, n)))]
@@ -290,10 +287,7 @@ twice."""
 
 
 def paired_differences(first: Float, second: Float) -> Float:
-    """Return ``first − second``, exactly 0 where they differ only by rounding.
-
-    Otherwise two methods that differ only in the last bit would be significantly different.
-    """
+    """Return ``first − second``, exactly 0 where they differ only by rounding."""
     apart = first - second
     noise = ROUNDING * np.spacing(np.maximum(np.abs(first), np.abs(second)))
     return np.where(np.abs(apart) <= noise, 0.0, apart)

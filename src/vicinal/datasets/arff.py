@@ -26,11 +26,11 @@ from vicinal.datasets.data_files import (
     without_mark,
     write_data,
 )
-from vicinal.datasets.dataset import Dataset, ValueNames, by_content
+from vicinal.datasets.dataset import Dataset, LazyNames, by_content
 from vicinal.datasets.xc import format_error, number_texts, parsed_rows, sparse_rows
 from vicinal.errors import DataFormatError, InvalidArgumentError
 
-_DATA_LINE = re.compile(rb"^[ \t]*@data[ \t]*(?:%[^\n]*)?\r?$", re.IGNORECASE | re.MULTILINE)
+DATA_LINE = re.compile(rb"^[ \t]*@data[ \t]*(?:%[^\n]*)?\r?$", re.IGNORECASE | re.MULTILINE)
 # Possessive: a pattern that can backtrack needs memory for every character of a long name.
 _QUOTED = r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+\""""
 _KEYWORD = re.compile(r"[ \t]*@(\w+)[ \t]*(.*)", re.DOTALL)
@@ -75,7 +75,7 @@ def open_arff(path: FilePath, encoding: str, max_bytes: int) -> ArffFile:
 def parsed_header(data: bytes, path: FilePath, encoding: str, max_bytes: int) -> ArffFile:
     """Read the header in the content of an ARFF file, of which rows may be missing."""
     data = without_mark(data, path, encoding)
-    marker = _DATA_LINE.search(data)
+    marker = DATA_LINE.search(data)
     if marker is None:
         raise DataFormatError(path, "a line '@data'", "none" if data else "an empty file")
     header = decode(data[: marker.start()], path, encoding)
@@ -84,11 +84,6 @@ def parsed_header(data: bytes, path: FilePath, encoding: str, max_bytes: int) ->
         raise DataFormatError(path, "attributes before '@data'", "none")
     rows_line = header.count("\n") + 1
     return ArffFile(path, encoding, relation, attributes, data, marker.end(), rows_line, max_bytes)
-
-
-def is_data_line(line: bytes) -> bool:
-    r"""Tell whether a line is the one after which rows begin."""
-    return _DATA_LINE.match(line) is not None
 
 
 def _parse(header: str, path: FilePath) -> tuple[str, tuple[Attribute, ...]]:
@@ -177,14 +172,9 @@ _SPARSE_ROW = re.compile(rb"^[ \t]*\{", re.MULTILINE)
 
 _NUMBER, _NOMINAL, _LABEL_NUMBER, _LABEL_NOMINAL, _DROPPED = range(5)
 _NEGATIVE_POSITIVE = (
-    ("0", "1"),
-    ("no", "yes"),
-    ("n", "y"),
-    ("false", "true"),
-    ("f", "t"),
-    ("-1", "1"),
-    ("-1", "+1"),
-)
+    ("0", "1"), ("-1", "1"), ("-1", "+1"),
+    ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"),
+)  # fmt: skip
 
 
 class _Role(NamedTuple):
@@ -208,7 +198,7 @@ class _Columns(NamedTuple):
     """The roles of all attributes, and the names of the columns of X and Y."""
 
     roles: list[_Role]
-    features: list[str | tuple[str, str]]
+    features: list[int | str | tuple[str, str]]
     labels: list[str]
 
 
@@ -274,7 +264,7 @@ def dataset_of(
     except ParseError as error:
         raise format_error(error, arff.path) from None
     X, Y = parsed_rows(parts, len(columns.features), len(columns.labels))
-    names = ValueNames(columns.features), tuple(columns.labels)
+    names = LazyNames(columns.features), tuple(columns.labels)
     return Dataset(by_content(X), Y, *names, source=bare_name(arff.path))
 
 
@@ -288,14 +278,11 @@ def _check_defaults(arff: ArffFile, defaults: Int32) -> None:
     n_bytes = len(arff.data) - arff.rows_start
     sparse_rows = _SPARSE_ROW.finditer(arff.data, arff.rows_start) if per_row else ()
     n_rows = sum(1 for _ in sparse_rows)
-    filled = (n_rows * per_row - n_bytes // 4) * BYTES_PER_VALUE
     limit = min(arff.max_bytes, max(FREE_BYTES, MOST_MEMORY * n_bytes))
-    if filled > limit:
-        raise DataFormatError(
-            arff.path,
-            f"rows that take at most {limit} bytes of memory (see max_bytes)",
-            f"{n_rows} sparse rows, each with {per_row} implicit nominal values",
-        )
+    if (n_rows * per_row - n_bytes // 4) * BYTES_PER_VALUE > limit:
+        expected = f"rows that take at most {limit} bytes of memory (see max_bytes)"
+        got = f"{n_rows} sparse rows, each with {per_row} implicit nominal values"
+        raise DataFormatError(arff.path, expected, got)
 
 
 def _dropped(arff: ArffFile, drop: Collection[str]) -> frozenset[str]:
@@ -373,9 +360,8 @@ def check_attribute_names(dataset: Dataset) -> None:
     counts = Counter(chain(dataset.feature_names, dataset.label_names))
     name, count = counts.most_common(1)[0] if counts else ("", 0)
     if count > 1:
-        raise InvalidArgumentError(
-            "dataset", "different names for all features and labels", f"{name!r} twice"
-        )
+        expected = "different names for all features and labels"
+        raise InvalidArgumentError("dataset", expected, f"{name!r} twice")
     if not counts:
         raise InvalidArgumentError("dataset", "at least one feature or label", "none")
 
@@ -393,10 +379,7 @@ def read_meka(
     encoding: str = "utf-8",
     max_bytes: int = DEFAULT_MAX_BYTES,
 ) -> Dataset:
-    """Read an ARFF file whose relation name contains ``-C n``.
-
-    The first n attributes are labels or, if n is negative, the last −n.
-    """
+    """Read an ARFF file whose first n attributes are labels, or last −n: ``-C n`` in its name."""
     opened = open_arff(arff, encoding, max_bytes)
     return dataset_of(opened, meka_labels(opened, n_labels, unlabelled), drop, nominal)
 

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from vicinal._core.arrays import Csr
 from vicinal._core.checks import check_integer
-from vicinal.datasets.arff import ArffFile, dataset_of, is_data_line, meka_labels, parsed_header
+from vicinal.datasets.arff import DATA_LINE, ArffFile, dataset_of, meka_labels, parsed_header
 from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, FilePath, open_stream
 from vicinal.datasets.dataset import Dataset, by_content
 from vicinal.datasets.formats import ARFF, file_format_of
@@ -39,36 +39,24 @@ class RowChunk(NamedTuple):
 
 
 def xc_chunks(path: FilePath, *, chunk_bytes: int = CHUNK_BYTES) -> Iterator[RowChunk]:
-    r"""Yield the rows of extreme-classification text (a line ``n m L``, then one row per line).
-
-    The rows equal those of :func:`~vicinal.datasets.xc.read_xc`, whatever the chunk size. Memory:
-    about 3 × `chunk_bytes`. The file may be compressed.
-    """
+    """Yield the rows of :func:`~vicinal.datasets.xc.read_xc`, in memory of 3 × `chunk_bytes`."""
     check_integer("chunk_bytes", chunk_bytes, low=1)
     with open_stream(path) as stream:
-        sizes = _xc_sizes(stream.readline(LONGEST_LINE), path)
-        n_rows = 0
+        header = stream.readline(LONGEST_LINE)
+        try:
+            n_rows, n_features, n_labels = sizes = [*map(int, header.removeprefix(_MARK).split())]
+        except ValueError:
+            sizes = [-1]
+        if min(sizes) < 0:
+            expected = "the counts of rows, features and labels (a table? name it .csv or .tsv)"
+            raise DataFormatError(path, expected, repr(header[:60]), 1)
+        n_read = 0
         for text in _whole_lines(stream, chunk_bytes, path):
-            chunk = _parsed(text, sizes, n_rows, path)
-            n_rows += int(chunk.X.shape[0])
+            chunk = _parsed(text, (n_rows, n_features, n_labels), n_read, path)
+            n_read += int(chunk.X.shape[0])
             yield chunk
-    if n_rows != sizes[0]:
-        expected = f"{sizes[0]} rows, as the header says"
-        raise DataFormatError(path, expected, str(n_rows))
-
-
-def _xc_sizes(line: bytes, path: FilePath) -> tuple[int, int, int]:
-    """Return the counts of rows, features and labels."""
-    try:
-        n_rows, n_features, n_labels = map(int, line.removeprefix(_MARK).split())
-        sizes = n_rows, n_features, n_labels
-    except ValueError:
-        sizes = -1, -1, -1
-    if min(sizes) < 0:
-        got = repr(line[:60])
-        expected = "the counts of rows, features and labels (a table? name it .csv or .tsv)"
-        raise DataFormatError(path, expected, got, 1)
-    return sizes
+    if n_read != n_rows:
+        raise DataFormatError(path, f"{n_rows} rows, as the header says", str(n_read))
 
 
 def _whole_lines(stream: Any, chunk_bytes: int, path: FilePath) -> Iterator[bytes]:
@@ -132,10 +120,9 @@ BLOCK_CHUNK_BYTES = 2**22
 def file_blocks(
     path: FilePath, block_rows: int, *, unlabelled: bool = False, **options: Any
 ) -> Iterator[Dataset] | None:
-    r"""Yield the rows of a file some at a time, or return None where its format is read whole.
+    """Yield the rows of ``read_file`` in blocks, or return None if the format is read whole.
 
-    The rows are those of ``read_file``, however many come at a time; whether features come dense or
-    sparse is told by each block. Memory: the text and the rows of one block.
+    Each block is dense or sparse by its own content. Memory: the text and the rows of one block.
     """
     kind = file_format_of(path, options)
     if kind == "xc":
@@ -190,7 +177,7 @@ def _arff_head(lines: Iterator[bytes], path: FilePath, encoding: str) -> ArffFil
     for line in lines:
         text.append(line)
         size += len(line)
-        if is_data_line(line):
+        if DATA_LINE.match(line):
             break
         if size > DEFAULT_MAX_BYTES:
             raise DataFormatError(path, "a line '@data'", "none")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import IO, BinaryIO, TypeAlias, cast
+from typing import IO, Any, BinaryIO, TypeAlias, cast
 
 from vicinal._core.checks import check_integer, check_option
 from vicinal._core.files import replacing
@@ -46,11 +46,9 @@ _SIGNATURES = (
 
 
 def open_data(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
-    """Return the content of a file, unpacked if it is gzip, bzip2 or xz.
+    """Return the content of a file, unpacked if it begins like gzip, bzip2 or xz.
 
-    Compression is recognised by the first bytes; a file named ``.gz``, ``.bz2`` or ``.xz`` must be
-    compressed accordingly. Memory: the unpacked content, at most `max_bytes` and at most
-    :func:`unpacked_limit`.
+    Memory: the unpacked content, at most `max_bytes` and at most :func:`unpacked_limit`.
     """
     max_bytes = check_integer("max_bytes", max_bytes, low=0)
     with _opened(Path(path)) as (stream, packing):
@@ -76,7 +74,7 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, str]]:
     with _open_regular(path) as raw:
         packing = _packing(path, raw)
         try:
-            with _unpacker(packing, raw) as stream:
+            with _stream(packing, raw, "rb") as stream:
                 yield stream, packing
         except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
             # Errors of the operating system have a number; those of the archive do not.
@@ -87,11 +85,7 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, str]]:
 
 
 def unpacked_limit(path: FilePath, max_bytes: int) -> int:
-    """Return the maximum size to which the compressed file `path` may unpack, in bytes.
-
-    It is `max_bytes`, but at most ``MOST_EXPANSION`` times the size of the file; a caller who
-    trusts the file can unpack it first. ``FREE_BYTES`` are always allowed, within `max_bytes`.
-    """
+    """Return to how many bytes the compressed file `path` may unpack; trusted ones unpack first."""
     return min(max_bytes, max(FREE_BYTES, MOST_EXPANSION * Path(path).stat().st_size))
 
 
@@ -126,15 +120,12 @@ def _packing(path: Path, raw: IO[bytes]) -> str:
     return found
 
 
-def _unpacker(packing: str, raw: IO[bytes]) -> BinaryIO:
-    """Return a stream of the unpacked bytes."""
+def _stream(packing: str, raw: IO[bytes], mode: str) -> BinaryIO:
+    """Return a stream that unpacks or packs; without time stamps: equal data give equal files."""
+    openers: dict[str, Any] = {".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile}
     if packing == ".gz":
-        return cast("BinaryIO", gzip.GzipFile(fileobj=raw, mode="rb"))
-    if packing == ".bz2":
-        return cast("BinaryIO", bz2.BZ2File(raw, "rb"))
-    if packing == ".xz":
-        return cast("BinaryIO", lzma.LZMAFile(raw, "rb"))
-    return cast("BinaryIO", raw)
+        return cast("BinaryIO", gzip.GzipFile("", mode, fileobj=raw, mtime=0))
+    return cast("BinaryIO", openers[packing](raw, mode) if packing in openers else raw)
 
 
 def open_text(
@@ -159,12 +150,8 @@ def decode(data: bytes, path: FilePath, encoding: str = "utf-8", first_line: int
     except UnicodeDecodeError as error:
         line = first_line + error.object.count(b"\n", 0, error.start)
         byte = error.object[error.start]
-        raise DataFormatError(
-            path,
-            f"text in {encoding} (or another encoding= of {', '.join(ENCODINGS)})",
-            f"byte 0x{byte:02x}",
-            line,
-        ) from None
+        expected = f"text in {encoding} (or another encoding= of {', '.join(ENCODINGS)})"
+        raise DataFormatError(path, expected, f"byte 0x{byte:02x}", line) from None
 
 
 def bare_name(path: FilePath) -> str:
@@ -174,27 +161,12 @@ def bare_name(path: FilePath) -> str:
 
 
 def write_data(path: FilePath, chunks: Iterable[str | bytes]) -> None:
-    """Write text (as UTF-8) or bytes, compressed according to the extension.
-
-    The content is written to a temporary file that is renamed when complete, so that the target is
-    never half-written.
-    """
+    """Write text (as UTF-8) or bytes, compressed by the extension, as a whole or not at all."""
     path = Path(path)
     with (
         replacing(path) as beside,
         beside.open("xb") as raw,
-        _packer(path.suffix.lower(), raw) as stream,
+        _stream(path.suffix.lower(), raw, "wb") as stream,
     ):
         for chunk in chunks:
             stream.write(chunk.encode() if isinstance(chunk, str) else chunk)
-
-
-def _packer(packing: str, raw: IO[bytes]) -> BinaryIO:
-    """Return a compressing stream; without time stamps, so that equal data give equal files."""
-    if packing == ".gz":
-        return cast("BinaryIO", gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0))
-    if packing == ".bz2":
-        return cast("BinaryIO", bz2.BZ2File(raw, "wb"))
-    if packing == ".xz":
-        return cast("BinaryIO", lzma.LZMAFile(raw, "wb"))
-    return cast("BinaryIO", raw)

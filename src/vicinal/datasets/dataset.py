@@ -5,7 +5,7 @@ has one column per value. Lazy names take no memory until they are read.
 """
 
 import json
-from abc import abstractmethod
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,12 +24,19 @@ from vicinal.datasets.data_files import FilePath, open_text, write_data
 from vicinal.errors import DataFormatError, InvalidArgumentError
 
 
+@dataclass(frozen=True, eq=False)
 class LazyNames(Sequence[str]):
-    """A sequence of generated names; equal to a tuple of the same names."""
+    """Names that are made when they are read: a word and a part, or the two words of a pair.
 
-    @abstractmethod
-    def name(self, column: int) -> str:
-        """Return the name of a column, whose number is not negative."""
+    Equal to a tuple of the same names.
+    """
+
+    parts: Sequence[int | str | tuple[str, str]]
+    word: str = ""
+
+    def __len__(self) -> int:
+        """Count the columns."""
+        return len(self.parts)
 
     @overload
     def __getitem__(self, column: int) -> str: ...
@@ -39,10 +46,10 @@ class LazyNames(Sequence[str]):
 
     def __getitem__(self, column: int | slice) -> str | Sequence[str]:
         """Return one name, or a tuple for a slice."""
-        columns = range(len(self))[column]
-        if isinstance(columns, range):
-            return tuple(self.name(each) for each in columns)
-        return self.name(columns)
+        if isinstance(column, slice):
+            return tuple(self[each] for each in range(len(self))[column])
+        part = self.parts[column]
+        return "=".join(part) if isinstance(part, tuple) else f"{self.word}{part}"
 
     def __add__(self, others: Sequence[str]) -> tuple[str, ...]:
         """Return a tuple of these names followed by others."""
@@ -61,38 +68,6 @@ class LazyNames(Sequence[str]):
     def __hash__(self) -> int:
         """Hash as the tuple of the names."""
         return hash(tuple(self))
-
-
-@dataclass(frozen=True, eq=False)
-class NumberedNames(LazyNames):
-    """Names that consist of a word and the number of the column, from 0."""
-
-    what: str
-    n_columns: int
-
-    def __len__(self) -> int:
-        """Count the columns."""
-        return self.n_columns
-
-    def name(self, column: int) -> str:
-        """Return the name of a column."""
-        return f"{self.what}{column}"
-
-
-@dataclass(frozen=True, eq=False)
-class ValueNames(LazyNames):
-    """Names of attributes, and ``attribute=value`` for columns of nominal values."""
-
-    parts: Sequence[str | tuple[str, str]]
-
-    def __len__(self) -> int:
-        """Count the columns."""
-        return len(self.parts)
-
-    def name(self, column: int) -> str:
-        """Return the name of a column."""
-        part = self.parts[column]
-        return part if isinstance(part, str) else f"{part[0]}={part[1]}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,25 +129,25 @@ class Dataset:
         self._set("label_names", _names("label_names", self.label_names, Y.shape[1]))
         if self.row_names is not None:
             self._set("row_names", _names("row_names", self.row_names, X.shape[0]))
-        self._check_split()
+        if (self.train is None) != (self.test is None):
+            raise InvalidArgumentError("train, test", "both or neither", "only one of them")
+        if self.train is not None:
+            train, test = (self._ids_of(part) for part in ("train", "test"))
+            shared = np.intersect1d(train, test, assume_unique=True)
+            if shared.size:
+                raise InvalidArgumentError("test", "rows that are not in train", f"row {shared[0]}")
 
     def _set(self, name: str, value: object) -> None:
         """Set a field of this frozen dataclass during construction."""
         object.__setattr__(self, name, value)
 
-    def _check_split(self) -> None:
-        """Check the row ids of the split and that no row is in both parts."""
-        if (self.train is None) != (self.test is None):
-            raise InvalidArgumentError("train, test", "both or neither", "only one of them")
-        if self.train is None or self.test is None:
-            return
-        train = _row_ids("train", self.train, self.n_rows)
-        test = _row_ids("test", self.test, self.n_rows)
-        shared = np.intersect1d(train, test, assume_unique=True)
-        if shared.size:
-            raise InvalidArgumentError("test", "rows that are not in train", f"row {shared[0]}")
-        self._set("train", train)
-        self._set("test", test)
+    def _ids_of(self, part: str) -> Int:
+        """Set and return the row ids of one part of the split, which must ascend."""
+        ids = check_rows(part, getattr(self, part), self.n_rows)
+        if np.any(np.diff(ids) <= 0):
+            raise InvalidArgumentError(part, "ascending row ids", "unsorted or repeated ids")
+        self._set(part, _read_only(ids))
+        return ids
 
     @property
     def n_rows(self) -> int:
@@ -201,11 +176,9 @@ class Dataset:
 
     def __repr__(self) -> str:
         """Summarise the data set in one line, without names and values."""
-        split = (
-            ""
-            if self.train is None or self.test is None
-            else (f", split {len(self.train)} + {len(self.test)}")
-        )
+        split = ""
+        if self.train is not None and self.test is not None:
+            split = f", split {len(self.train)} + {len(self.test)}"
         form = "sparse" if sparse.issparse(self.X) else "dense"
         return (
             f"Dataset({self.source!r}, {self.n_rows} rows × {self.n_features} {form} features, "
@@ -226,8 +199,7 @@ class Dataset:
         elif ids.shape == (self.n_rows,):
             ids = np.flatnonzero(ids)
         else:
-            expected = f"{self.n_rows} truth values"
-            raise InvalidArgumentError("rows", expected, f"shape {ids.shape}")
+            raise InvalidArgumentError("rows", f"{self.n_rows} truth values", f"shape {ids.shape}")
         names = self.row_names
         return Dataset(
             X=self.X[ids],
@@ -275,12 +247,9 @@ def _frozen(matrix: Features) -> Features:
     """Return a read-only view; the caller's own arrays stay writeable."""
     if not isinstance(matrix, sparse.csr_array):
         return _read_only(matrix)
-    view: Csr = sparse.csr_array(
-        (matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape, copy=False
-    )
-    view.data = _read_only(view.data)
-    view.indices = _read_only(view.indices)
-    view.indptr = _read_only(view.indptr)
+    parts = matrix.data, matrix.indices, matrix.indptr
+    view: Csr = sparse.csr_array(parts, shape=matrix.shape, copy=False)
+    view.data, view.indices, view.indptr = map(_read_only, parts)
     view.has_canonical_format = True
     return view
 
@@ -308,24 +277,12 @@ def _names(field: str, names: Iterable[str], count: int) -> Sequence[str]:
     return names
 
 
-def _row_ids(field: str, rows: object, n_rows: int) -> Int:
-    """Return the row ids of one part of a split, which must ascend."""
-    ids = check_rows(field, rows, n_rows)
-    if np.any(np.diff(ids) <= 0):
-        raise InvalidArgumentError(field, "ascending row ids", "unsorted or repeated ids")
-    return _read_only(ids)
-
-
 SPARSE_BELOW = 0.25
 """Features are CSR if less than this share of the cells is non-zero, otherwise dense."""
 
 
 def by_content(X: NDArray[Any] | Csr) -> Features:
-    """Return `X` as a sparse or dense matrix, depending on its share of non-zero cells.
-
-    A dense array takes at most 8/3 of the memory of the CSR that it replaces: 8 bytes per cell
-    instead of 12 for each of at least a quarter of the cells.
-    """
+    """Return `X` as a sparse or dense matrix; dense takes at most 8/3 of the memory of sparse."""
     n_cells = X.shape[0] * X.shape[1]
     nonzero = X.nnz if isinstance(X, sparse.csr_array) else int(np.count_nonzero(X))
     is_sparse = nonzero < SPARSE_BELOW * n_cells
@@ -338,19 +295,18 @@ MAX_NUMBERED = 10_000_000
 """Maximum number of columns with generated names, so that a damaged count cannot exhaust memory."""
 
 
-def numbered(count: int, what: str, path: FilePath) -> NumberedNames:
+def numbered(count: int, what: str, path: FilePath) -> LazyNames:
     """Return generated names, which consist of `what` and the number of the column, from 0."""
     if count > MAX_NUMBERED:
         expected = f"at most {MAX_NUMBERED} {what}s without a file of their names"
         raise DataFormatError(path, expected, str(count))
-    return NumberedNames(what, count)
+    return LazyNames(range(count), what)
 
 
 def is_numbered(names: Sequence[str], what: str) -> bool:
     """Tell whether names are those that :func:`numbered` generates."""
-    if isinstance(names, NumberedNames) and names.what == what:
-        return True
-    return all(name == f"{what}{i}" for i, name in enumerate(names))
+    generated = isinstance(names, LazyNames) and names.word == what
+    return generated or all(name == f"{what}{i}" for i, name in enumerate(names))
 
 
 def read_names(
@@ -366,12 +322,10 @@ def read_names(
 
 
 def _decoded(line: str) -> str:
-    """Return the name in a line."""
+    """Return the name in a line, which may be a JSON string."""
     line = line.removesuffix("\r")
-    if len(line) < 2 or line[0] != '"' or line[-1] != '"':
-        return line
     try:
-        name = json.loads(line)
+        name = json.loads(line) if len(line) > 1 and line[0] + line[-1] == '""' else line
         name.encode()
     except ValueError:
         return line
@@ -380,14 +334,9 @@ def _decoded(line: str) -> str:
 
 def write_names(path: FilePath, names: Iterable[str]) -> None:
     """Write one name per line, as a JSON string if it could not be read back otherwise."""
-    write_data(path, (f"{_encoded(name)}\n" for name in names))
-
-
-def _encoded(name: str) -> str:
-    """Return the line for a name."""
-    if "\n" in name or "\r" in name or name.startswith(('"', "\ufeff")):
-        return json.dumps(name)
-    return name
+    special = re.compile(r"\A[\"\ufeff]|[\n\r]")
+    lines = (json.dumps(name) if special.search(name) else name for name in names)
+    write_data(path, (f"{line}\n" for line in lines))
 
 
 def find_beside(path: FilePath, names: Iterable[str]) -> Path | None:

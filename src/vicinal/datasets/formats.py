@@ -17,9 +17,8 @@ from vicinal.datasets.mat import read_mat
 from vicinal.datasets.mulan import find_labels_xml, read_mulan, write_mulan
 from vicinal.datasets.npz import read_npz, write_npz
 from vicinal.datasets.tables.folder import is_folder
-from vicinal.datasets.tables.spreadsheet import SPREADSHEETS
 from vicinal.datasets.tables.table_file import read_table, write_table
-from vicinal.datasets.tables.table_rows import refuse_archive
+from vicinal.datasets.tables.table_rows import TABLE_ENDINGS, refuse_archive
 from vicinal.datasets.xc import read_xc, write_xc
 from vicinal.errors import DataNotFoundError, InvalidArgumentError, similar_file
 
@@ -45,14 +44,8 @@ ENDINGS = {
     ".xc": "xc",
     ".txt": "xc",
     ".mat": "mat",
-    ".jsonl": "table",
-    ".ndjson": "table",
-    ".json": "table",
-    ".parquet": "table",
-    ".csv": "table",
-    ".tsv": "table",
     ".npz": "npz",
-    **dict.fromkeys(SPREADSHEETS, "table"),
+    **dict.fromkeys(TABLE_ENDINGS, "table"),
 }
 """Formats by the extension of a file, before ``.gz``, ``.bz2`` or ``.xz``."""
 
@@ -206,7 +199,12 @@ def load(name_or_path: str | PathLike[str], *, verify: bool = False, **options: 
     """
     name = fspath(name_or_path)
     if isinstance(name_or_path, str) and known(name):
-        return _load_entry(entry(name), verify, options)
+        found = entry(name)
+        for option in options:
+            if option not in found.recipe.options:
+                takes = ", ".join(found.recipe.options) or "none"
+                raise InvalidArgumentError(option, f"an option of {found.name} ({takes})", option)
+        return replace(found.recipe.read(finder(found, verify), **options), source=found.name)
     if Path(name).is_file() or Path(name).is_dir():
         return read_file(name, **options)
     if isinstance(name_or_path, str) and Path(name).name == name and not Path(name).suffix:
@@ -258,12 +256,3 @@ def describe(name: str) -> dict[str, Any]:
         "notes": list(one.notes),
         "at_hand": at_hand(one),
     }
-
-
-def _load_entry(one: Entry, verify: bool, options: dict[str, Any]) -> Dataset:
-    """Read a data set of the catalogue."""
-    for option in options:
-        if option not in one.recipe.options:
-            takes = ", ".join(one.recipe.options) or "none"
-            raise InvalidArgumentError(option, f"an option of {one.name} ({takes})", option)
-    return replace(one.recipe.read(finder(one, verify), **options), source=one.name)

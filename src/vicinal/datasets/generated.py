@@ -5,10 +5,9 @@ on the topic of the row, so that rows of one topic are similar.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._core.arrays import Csr, Int
+from vicinal._core.arrays import Csr
 from vicinal.datasets.dataset import Dataset
 
 EXPONENT = 1.05
@@ -17,10 +16,9 @@ TOPIC_SHARE = 0.25
 
 
 def zipf_rows(n_rows: int, n_features: int, seed: int, mean_size: float = 42.0) -> Csr:
-    """Draw binary rows: features by Zipf's law, some of them shifted by the topic of the row.
+    """Draw binary rows: features by Zipf's law, some rare ones shifted by the topic of the row.
 
-    A topic shifts the ranks of rare features, so that rows of one topic share features that are
-    rare in other rows. Row lengths are log-normal around `mean_size`.
+    Rows of one topic so share features that are rare in others. Lengths are log-normal.
     """
     rng = np.random.default_rng(seed)
     weights = (np.arange(1, n_features + 1) + OFFSET) ** -EXPONENT
@@ -33,7 +31,13 @@ def zipf_rows(n_rows: int, n_features: int, seed: int, mean_size: float = 42.0) 
     topical = (rng.random(len(row_of)) < TOPIC_SHARE) & (features > 50)
     shifted = (features + topic * 7919) % n_features
     features = np.where(topical, shifted, features).clip(max=n_features - 1)
-    return _binary(row_of, features, (n_rows, n_features))
+    cells = np.sort(row_of * n_features + features)
+    cells = cells[np.diff(cells, prepend=-1) > 0]  # np.unique takes ten times as long
+    starts = np.searchsorted(cells, np.arange(n_rows + 1) * n_features)
+    indptr = starts.astype(np.int64 if len(cells) >= 2**31 else np.int32)
+    indices = (cells % n_features).astype(np.int32)
+    ones = np.ones(len(cells), dtype=np.float32)
+    return sparse.csr_array((ones, indices, indptr), shape=(n_rows, n_features))
 
 
 def generated_dataset(
@@ -60,19 +64,3 @@ def generated_dataset(
         test=rows[n_train:],
         source="generated",
     )
-
-
-def _binary(rows: Int, columns: NDArray[np.int64], shape: tuple[int, int]) -> Csr:
-    """Return the matrix with ones at these cells; repeated cells count once."""
-    key = np.sort(rows.astype(np.int64) * shape[1] + columns)
-    key = key[np.diff(key, prepend=-1) > 0]  # np.unique takes ten times as long
-    indptr = np.searchsorted(key, np.arange(shape[0] + 1) * shape[1])
-    matrix: Csr = sparse.csr_array(
-        (
-            np.ones(len(key), dtype=np.float32),
-            (key % shape[1]).astype(np.int32),
-            indptr.astype(np.int64 if len(key) >= 2**31 else np.int32),
-        ),
-        shape=shape,
-    )
-    return matrix

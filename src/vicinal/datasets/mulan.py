@@ -28,11 +28,7 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def read_labels_xml(path: FilePath, max_bytes: int) -> list[str]:
-    """Return the names of the labels, in the order of the file.
-
-    Declarations of entities raise an error, before any entity is expanded: a file of a few lines
-    could otherwise expand to gigabytes.
-    """
+    """Return the names of the labels; entities, which could expand to gigabytes, are refused."""
     names: list[str] = []
     parser = expat.ParserCreate()
     is_first = True
@@ -93,24 +89,28 @@ def read_mulan(
     encoding: str = "utf-8",
     max_bytes: int = DEFAULT_MAX_BYTES,
 ) -> Dataset:
-    """Read an ARFF file whose labels are listed in an XML file.
-
-    Labels have the order of the ARFF file. Features that are mostly zeros are returned as CSR,
-    whether their rows are written in dense or sparse notation.
+    """Read an ARFF file whose labels are listed in an XML file, in the order of the ARFF file.
 
     Memory: the unpacked text, 12 bytes per non-zero value, 8 per label of a row and 16 per row, and
     8 per cell if the features are dense.
     """
-    labels_file = _labels_file(arff, xml)
+    xml = _labels_file(arff, xml)  # before the larger file is opened
     opened = open_arff(arff, encoding, max_bytes)
-    return dataset_of(opened, mulan_labels(opened, labels_file), drop, nominal)
+    return dataset_of(opened, mulan_labels(opened, xml), drop, nominal)
 
 
 def mulan_labels(opened: ArffFile, xml: FilePath | None) -> list[int]:
     """Return which attributes are the labels, as an XML file says."""
     labels_file = _labels_file(opened.path, xml)
-    names = read_labels_xml(labels_file, opened.max_bytes)
-    return _attributes_named(names, opened, labels_file)
+    wanted = set(read_labels_xml(labels_file, opened.max_bytes))
+    found = [i for i, attribute in enumerate(opened.attributes) if attribute.name in wanted]
+    missing = wanted - {opened.attributes[i].name for i in found}
+    if missing:
+        expected = f"labels that are attributes of {Path(opened.path).name}"
+        raise DataFormatError(labels_file, expected, f"{min(missing)!r}, which is not one")
+    if len(found) != len(wanted):
+        raise DataFormatError(opened.path, "one attribute per label", "two of the same name")
+    return found
 
 
 def _labels_file(arff: FilePath, xml: FilePath | None) -> FilePath:
@@ -135,19 +135,6 @@ def _candidates(arff: FilePath) -> list[str]:
     while (shorter := _PART.sub("", stems[-1])) != stems[-1]:
         stems.append(shorter)
     return [f"{stem}.xml{ending}" for stem in stems for ending in ("", *PACKED)]
-
-
-def _attributes_named(names: Collection[str], arff: ArffFile, xml: FilePath) -> list[int]:
-    """Return the numbers of the attributes that are labels."""
-    wanted = set(names)
-    found = [i for i, attribute in enumerate(arff.attributes) if attribute.name in wanted]
-    missing = wanted - {arff.attributes[i].name for i in found}
-    if missing:
-        expected = f"labels that are attributes of {Path(arff.path).name}"
-        raise DataFormatError(xml, expected, f"{min(missing)!r}, which is not one")
-    if len(found) != len(wanted):
-        raise DataFormatError(arff.path, "one attribute per label", "two of the same name")
-    return found
 
 
 def write_mulan(dataset: Dataset, arff: FilePath, xml: FilePath | None = None) -> None:

@@ -46,17 +46,9 @@ _KNOWN = {*_OF_X, *_OF_Y, "train", "test", "about"}
 
 # Exceptions of zipfile for a damaged archive; ValueError is raised for a negative offset.
 _DAMAGED = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    EOFError,
-    OSError,
-    OverflowError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-)
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, OverflowError,
+    NotImplementedError, RuntimeError, ValueError,
+)  # fmt: skip
 
 
 def read_npz(

@@ -88,9 +88,8 @@ def _from_parquet(file: Path, argument: str) -> NDArray[Any]:
 def _is_list_of_numbers(pa: Any, kind: Any) -> bool:
     types = pa.types
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    if not is_list:
-        return False
-    return bool(types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
+    number = is_list and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
+    return bool(number)
 
 
 def _stacked(column: Any, argument: str, name: str) -> NDArray[Any]:
@@ -121,14 +120,14 @@ def has_vectors(path: str | Path) -> bool:
 
 def vector_columns(columns: Mapping[str, list[Any]]) -> list[str]:
     """Return the columns of a table that hold vectors, as lists or with a value in each."""
-    lists = [name for name, cells in columns.items() if all(map(_is_vector, cells[:10]))]
+
+    def is_vector(cell: Any) -> bool:
+        is_list = isinstance(cell, list) and len(cell) > 1
+        return is_list and all(isinstance(value, int | float) for value in cell)
+
+    lists = [name for name, cells in columns.items() if all(map(is_vector, cells[:10]))]
     numbered = numbered_columns(list(columns))
     return lists or (numbered if len(numbered) >= SHORTEST else [])
-
-
-def _is_vector(cell: Any) -> bool:
-    is_list = isinstance(cell, list) and len(cell) > 1
-    return is_list and all(isinstance(value, int | float) for value in cell)
 
 
 def numbered_columns(names: list[str]) -> list[str]:

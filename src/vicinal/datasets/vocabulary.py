@@ -112,11 +112,8 @@ def _table(text: str, path: FilePath, delimiter: str) -> list[Entry]:
     content = io.StringIO(text, newline="")
     try:
         with long_cells():
-            lines = (
-                csv.reader(content, delimiter=delimiter, quoting=csv.QUOTE_NONE)
-                if delimiter == "\t"
-                else csv.reader(content, delimiter=delimiter)
-            )
+            quotes: Any = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
+            lines = csv.reader(content, delimiter=delimiter, quoting=quotes)
             rows = [row for row in lines if any(cell.strip() for cell in row)]
     except csv.Error as error:
         raise DataFormatError(path, "a table", str(error)) from None
@@ -143,19 +140,12 @@ def _json(text: str, path: FilePath) -> list[Entry]:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise DataFormatError(path, "JSON", str(error)[:80]) from None
-    pairs: list[tuple[Any, Any]] = []
-    if isinstance(value, dict):
-        pairs = list(value.items())
-    elif isinstance(value, list):
-        pairs = [_identified(each) for each in value if isinstance(each, dict)]
+    pairs: list[tuple[Any, Any]] = list(value.items()) if isinstance(value, dict) else []
+    for entry in value if isinstance(value, list) else []:
+        lower = {str(k).lower(): v for k, v in entry.items()} if isinstance(entry, dict) else {}
+        identifier = next((lower[key] for key in _IDENTIFIERS if key in lower), None)
+        pairs.append((identifier, next((lower[key] for key in _NAMES if key in lower), None)))
     return [entry for identifier, names in pairs for entry in _named(identifier, names)]
-
-
-def _identified(entry: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the identifier and the names of an object."""
-    lower = {str(key).lower(): value for key, value in entry.items()}
-    identifier = next((lower[key] for key in _IDENTIFIERS if key in lower), None)
-    return identifier, next((lower[key] for key in _NAMES if key in lower), None)
 
 
 def _named(identifier: Any, names: Any) -> Iterable[Entry]:

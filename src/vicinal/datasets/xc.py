@@ -99,8 +99,7 @@ def read_xc(
 ) -> Dataset:
     """Read a line ``n m L``, then rows ``label,label feature:value …``.
 
-    Memory: the unpacked text, and at the same time 12 bytes per feature value, 8 per label of a row
-    and 16 per row.
+    Memory: the unpacked text, 12 bytes per feature value, 8 per label of a row and 16 per row.
     """
     content = without_mark(open_data(path, max_bytes=max_bytes), path)
     refuse_text(content, path)

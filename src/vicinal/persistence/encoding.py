@@ -85,9 +85,14 @@ def decode(json: Json, arrays: Arrays) -> State:
     if not isinstance(json, dict):
         return json
     if "$float" in json:
-        return _special(json["$float"])
+        if json["$float"] not in ("inf", "-inf", "nan"):
+            raise ModelFormatError(f"the header has a number {json['$float']!r:.60}")
+        return float(json["$float"])
     if "$array" in json:
-        return _array(json["$array"], arrays)
+        name = json["$array"]
+        if not isinstance(name, str) or name not in arrays:
+            raise ModelFormatError(f"the header names an array {name!r:.60} that is not there")
+        return arrays[name]
     if "$csr" in json:
         return _csr(json, arrays)
     if "$texts" in json:
@@ -95,20 +100,6 @@ def decode(json: Json, arrays: Arrays) -> State:
     if "$part" in json:
         return _part(json, arrays)
     return {key: decode(value, arrays) for key, value in json.items()}
-
-
-def _special(text: Json) -> float:
-    """Return a number that JSON has no word for."""
-    if text not in ("inf", "-inf", "nan"):
-        raise ModelFormatError(f"the header has a number {text!r:.60}")
-    return float(text)
-
-
-def _array(name: Json, arrays: Arrays) -> NDArray[Any]:
-    """Return the array of that name."""
-    if not isinstance(name, str) or name not in arrays:
-        raise ModelFormatError(f"the header names an array {name!r:.60} that is not there")
-    return arrays[name]
 
 
 def _csr(json: dict[str, Json], arrays: Arrays) -> Csr:

@@ -53,13 +53,8 @@ DTYPES = {
 _NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
 _NO_DIGEST = "0" * 64
 _WRONG_VALUES = (
-    ValueError,
-    TypeError,
-    LookupError,
-    ArithmeticError,
-    AttributeError,
-    RecursionError,
-)
+    ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
+)  # fmt: skip
 """Exceptions that unexpected values may raise when a part is built from them."""
 
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -144,18 +139,12 @@ def _bytes(array: NDArray[Any]) -> memoryview:
 
 def _header(encoded: Json, arrays: Arrays) -> bytes:
     """Return the first bytes of the file: the length of the header, and the header."""
+    written_by = {name: version(name) for name in ("vicinal", "numpy", "scikit-learn")}
     manifest: Json = {
         "format": FORMAT,
-        "written_by": {
-            "vicinal": version("vicinal"),
-            "numpy": np.__version__,
-            "scikit-learn": version("scikit-learn"),
-            "python": platform.python_version(),
-        },
+        "written_by": {**written_by, "python": platform.python_version()},
         "model": encoded,
-        "sha256": {
-            name: hashlib.sha256(_bytes(array)).hexdigest() for name, array in arrays.items()
-        },
+        "sha256": {name: hashlib.sha256(_bytes(each)).hexdigest() for name, each in arrays.items()},
     }
     entries: dict[str, Json] = {
         "__metadata__": {
@@ -317,25 +306,21 @@ def _read_header(stream: BufferedReader, path: FilePath) -> ModelHeader:
 
 def _parsed(text: bytes, path: FilePath) -> dict[str, Any]:
     """Return a JSON object; NaN, infinity and repeated names are refused."""
+
+    def refuse(name: str) -> None:
+        raise ValueError(name)
+
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len({name for name, _ in pairs}) != len(pairs):
+            raise ValueError("repeated names")
+        return dict(pairs)
+
     try:
-        body = json.loads(text, parse_constant=_refuse, object_pairs_hook=_distinct)
+        body = json.loads(text, parse_constant=refuse, object_pairs_hook=distinct)
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
         raise ModelFormatError(f"{path}: damaged: its header is not JSON")
-    return body
-
-
-def _refuse(name: str) -> None:
-    """Refuse NaN and infinity, which JSON does not have."""
-    raise ValueError(name)
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object whose names differ."""
-    body = dict(pairs)
-    if len(body) != len(pairs):
-        raise ValueError("repeated names")
     return body
 
 

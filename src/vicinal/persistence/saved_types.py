@@ -35,11 +35,7 @@ _TYPES: dict[str, type[Saveable]] = {
     "preprocess.UnitRows": preprocess.UnitRows,
 }
 
-HOMES = {
-    "methods": "methods",
-    "persistence": "persistence.sklearn_steps",
-    "reduction": "reduction",
-}
+HOMES = {"methods": "methods", "persistence": "persistence.sklearn_steps", "reduction": "reduction"}
 """Packages of later layers that register types, by the prefix of the names; imported on demand."""
 
 

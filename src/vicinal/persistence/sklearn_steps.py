@@ -33,33 +33,18 @@ from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence.saved_types import TRUSTED, name_of, register, type_named
 
 PACKAGES = (
-    "cluster",
-    "compose",
-    "cross_decomposition",
-    "decomposition",
-    "discriminant_analysis",
-    "feature_extraction",
-    "feature_selection",
-    "frozen",
-    "impute",
-    "kernel_approximation",
-    "linear_model",
-    "pipeline",
-    "preprocessing",
-    "random_projection",
-)
+    "cluster", "compose", "cross_decomposition", "decomposition", "discriminant_analysis",
+    "feature_extraction", "feature_selection", "frozen", "impute", "kernel_approximation",
+    "linear_model", "pipeline", "preprocessing", "random_projection",
+)  # fmt: skip
 """Packages of scikit-learn whose estimators are trusted. Trees, forests, SVMs and neighbour
 searches are not: their compiled code trusts indices that a file could forge."""
+_UNIVARIATE = ("chi2", "f_classif", "f_oneway", "f_regression", "r_regression")
+_MUTUAL = ("mutual_info_classif", "mutual_info_regression")
 FUNCTIONS = {
     "numpy.mean",
-    *(
-        f"sklearn.feature_selection._univariate_selection.{name}"
-        for name in ("chi2", "f_classif", "f_oneway", "f_regression", "r_regression")
-    ),
-    *(
-        f"sklearn.feature_selection._mutual_info.{name}"
-        for name in ("mutual_info_classif", "mutual_info_regression")
-    ),
+    *(f"sklearn.feature_selection._univariate_selection.{name}" for name in _UNIVARIATE),
+    *(f"sklearn.feature_selection._mutual_info.{name}" for name in _MUTUAL),
 }
 """Functions that may be parameters: how scikit-learn rates and pools features."""
 SELECTOR = "sklearn.compose._column_transformer.make_column_selector"
@@ -81,6 +66,8 @@ PER_COLUMN = {
     *("max_abs_", "idf_", "variances_", "statistics_", "lambdas_", "n_features_"),
 }
 """Attributes with one number per column, if they are arrays of one axis."""
+SPLINE = "scipy.interpolate._bsplines.BSpline"
+"""What ``SplineTransformer`` learns: stored apart, and built again by SciPy, which checks it."""
 PLAIN_TYPES = (dict, list, tuple, set, frozenset, slice, np.ndarray, np.generic, np.dtype)
 RANDOM = (np.random.RandomState, np.random.Generator)
 FEW_BYTES, FEW_NAMES = 1024, 50
@@ -200,7 +187,7 @@ def _walk(root: Any) -> Iterator[Any]:
         elif isinstance(value, np.ndarray):
             left.extend(value.tolist() if value.dtype == object else ())
         elif hasattr(value, "__dict__") and not isinstance(value, Saveable) and not callable(value):
-            left.extend(vars(value).values())
+            left.extend(vars(value).values())  # a spline can be called
 
 
 def _piece(value: Any, with_arrays: bool) -> State:
@@ -213,8 +200,11 @@ def _piece(value: Any, with_arrays: bool) -> State:
             raise ValueError(f"a sparse matrix in {matrix.format} format cannot be saved")
         rows: Csr = sparse.csr_array(matrix)
         return {"csr": rows, "is_matrix": sparse.isspmatrix(value)}
+    if _type_name(value) == SPLINE:
+        return {"spline": [value.k, value.extrapolate, value.axis], "t": value.t, "c": value.c}
     if isinstance(value, dict) and len(value) > FEW_NAMES:
-        return _saved_vocabulary(value)
+        is_vocabulary = all(type(word) is str for word in value) and _is_numbering(value)
+        return {"words": sorted(value, key=value.__getitem__)} if is_vocabulary else None
     if not isinstance(value, np.ndarray) or not with_arrays:
         return None
     if value.dtype.kind in "fiub" and value.nbytes > FEW_BYTES and value.dtype.itemsize <= 8:
@@ -247,13 +237,6 @@ def _untagged(value: Any) -> Any:
     return value
 
 
-def _saved_vocabulary(vocabulary: dict[Any, Any]) -> State:
-    """Return the words of a vocabulary in the order of their columns, None if it is not one."""
-    if not all(type(word) is str for word in vocabulary) or not _is_numbering(vocabulary):
-        return None
-    return {"words": sorted(vocabulary, key=vocabulary.__getitem__)}
-
-
 def _is_numbering(vocabulary: dict[Any, Any]) -> bool:
     """Tell whether the values are the numbers from 0 on, each once."""
     numbers = list(vocabulary.values())
@@ -275,6 +258,10 @@ def _restored_piece(piece: State) -> Any:
     if "csr" in piece:
         matrix = read_part(piece, "csr", sparse.csr_array)
         return sparse.csr_matrix(matrix) if piece.get("is_matrix") else matrix
+    if "spline" in piece:
+        knots, values = (read_part(piece, name, np.ndarray) for name in ("t", "c"))
+        BSpline = import_module("scipy.interpolate").BSpline
+        return BSpline(knots, values, *read_part(piece, "spline", list))
     if "words" in piece:
         words = read_names(piece, "words")
         vocabulary = {word: column for column, word in enumerate(words)}
@@ -369,12 +356,13 @@ def check_step(step: Any, trusted: Collection[str] = ()) -> None:
         if (
             isinstance(value, (Saveable, *PLAIN_TYPES, *RANDOM))
             or name in trusted
+            or name == SPLINE
             or sparse.issparse(value)
         ):
             continue
         if callable(value) and not _is_estimator(name):
             _check_function(value, trusted, "")
-        elif not _is_estimator(name):
+        elif not _is_estimator(name) or not hasattr(value, "get_params"):
             raise ValueError(_untrusted(name))
         else:
             _check_estimator(value, trusted)

@@ -119,7 +119,6 @@ def reweigh(rows: Features, weigh: Callable[[Csr], Float]) -> Features:
     """Return `rows` with their non-zero values replaced by ``weigh(rows)``, one per stored cell.
 
     Dense rows stay dense, and float32 stays float32. `weigh` must treat each row independently.
-    Memory besides the result: a few numbers of 8 bytes per stored cell (per block if dense).
     """
     if isinstance(rows, sparse.csr_array):
         return _reweigh_stored(rows, weigh)

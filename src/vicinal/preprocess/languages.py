@@ -83,11 +83,8 @@ def is_installed() -> bool:
 def find_language(documents: Sequence[str]) -> str | None:
     """Return the language of most documents, and log it; None if it is not clear.
 
-    A sample of the documents is cut into passages of at least 200 characters. At least 60 % of the
-    passages must be in the same language. Fewer than 1000 characters are not enough.
-
-    Scripts without spaces are recognised by their characters, other languages by ``py3langid``.
-    If that is not installed, the result is None for them.
+    At least 60 % of the passages of a sample must be in it. Scripts without spaces are recognised
+    by their characters, other languages by ``py3langid`` if it is installed.
     """
     passages = _passages(documents)
     if sum(map(len, passages)) < FEWEST_CHARACTERS:

@@ -28,13 +28,7 @@ from vicinal._core.state import State, damage_if_refused, read_names, read_value
 from vicinal._core.validation import canonical_csr
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.preprocess._base import check_frequency, reweigh
-from vicinal.preprocess.languages import (
-    WORDS,
-    WordForms,
-    check_language,
-    find_language,
-    word_forms,
-)
+from vicinal.preprocess.languages import WORDS, WordForms, check_language, find_language, word_forms
 from vicinal.preprocess.tfidf import inverse_frequency, read_idf, tfidf_weights
 
 

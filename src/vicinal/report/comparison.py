@@ -148,14 +148,8 @@ def summary_section(rankings: Mapping[str, Ranking]) -> Section:
     level = next((found.tests.alpha for found in rankings.values() if found.tests), 0.05)
     tables = {m: found.table for m, found in rankings.items() if found.tests is not None}
     wins = paired_order(tables, level).scores if tables else {}
-    rows = [
-        (
-            method,
-            Cell(wins.get(method)),
-            *(found.mean_ranks.get(method) for found in rankings.values()),
-        )
-        for method in main.methods
-    ]
+    ranks = {m: [found.mean_ranks.get(m) for found in rankings.values()] for m in main.methods}
+    rows = [(method, Cell(wins.get(method)), *ranks[method]) for method in main.methods]
     text = (
         "Mean ranks: 1 is best, ties get the mean of their ranks; ↓ marks metrics for which lower "
         "values are better, ↑ higher. Wins − losses counts, over these metrics and all pairs of "
@@ -291,15 +285,9 @@ def every_metric_section(results: Sequence[Result], methods: Sequence[str]) -> S
 
 
 SHOWN = (
-    "hamming-loss",
-    "subset-accuracy",
-    "example-f1",
-    "micro-f1",
-    "macro-f1",
-    "one-error",
-    "ranking-loss",
-    "average-precision",
-)
+    "hamming-loss", "subset-accuracy", "example-f1", "micro-f1", "macro-f1",
+    "one-error", "ranking-loss", "average-precision",
+)  # fmt: skip
 """Metrics that have their own section by default."""
 
 

@@ -115,15 +115,8 @@ def curve_figure(curves: Sequence[Curve]) -> "Figure":
     for at, curve in enumerate(curves):
         color, marker = SERIES[at % len(SERIES)], MARKERS[at % len(MARKERS)]
         ks, values = list(curve.points), list(curve.points.values())
-        axes.plot(
-            ks,
-            values,
-            color=color,
-            marker=marker,
-            markersize=4,
-            linewidth=1.4,
-            label=clean(curve.method),
-        )
+        (line,) = axes.plot(ks, values, marker=marker, color=color, label=clean(curve.method))
+        line.set(markersize=4, linewidth=1.4)
         best = best_k(curve)
         axes.plot([best], [curve.points[best]], "o", markersize=11, fillstyle="none", color=color)
     axes.set_xlabel("k", color=INK, fontsize=9)

@@ -68,10 +68,8 @@ class Facts:
 
     def render(self, ids: Ids, level: int) -> Html:
         """Return a ``dl``."""
-        pairs = (
-            element("div", element("dt", name), element("dd", what))
-            for name, what in self.facts.items()
-        )
+        facts = self.facts.items()
+        pairs = (element("div", element("dt", name), element("dd", what)) for name, what in facts)
         return element("dl", together(*pairs), class_="facts")
 
 
@@ -136,18 +134,14 @@ class Page:
         ids = Ids()
         names = [ids.take(section.title) for section in self.sections]
         lead = together(*(block.render(ids, 2) for block in self.lead))
-        body = [
-            section.render_as(name, ids, 2)
-            for name, section in zip(names, self.sections, strict=True)
-        ]
+        named = list(zip(names, self.sections, strict=True))
+        body = [section.render_as(name, ids, 2) for name, section in named]
         return document(
             self.title,
             _text("page.css"),
             POLICY,
             element("header", element("h1", self.title), lead),
-            contents(
-                dict(zip(names, (each.title for each in self.sections), strict=True)), "Contents"
-            ),
+            contents({name: section.title for name, section in named}, "Contents"),
             element("main", *body),
             element("footer", self.footer) if self.footer else None,
             element("script", Html(_text("page.js"))),
@@ -168,16 +162,9 @@ def _text(name: str) -> str:
 
 FAINT = "#d9d5ce"
 SERIES = (
-    "#1f5fa8",
-    "#b8560f",
-    "#2e7d32",
-    "#8e3b8a",
-    "#8a6d00",
-    "#00798c",
-    "#c2185b",
-    "#5d4037",
+    "#1f5fa8", "#b8560f", "#2e7d32", "#8e3b8a", "#8a6d00", "#00798c", "#c2185b", "#5d4037",
     "#546e7a",
-)
+)  # fmt: skip
 """Used together with different markers, so that no information depends on colour alone."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 

@@ -126,9 +126,7 @@ def tidy_rows(
 
 
 def write_csv(
-    results: Iterable[Result],
-    path: str | os.PathLike[str],
-    names: Mapping[str, str] | None = None,
+    results: Iterable[Result], path: str | os.PathLike[str], names: Mapping[str, str] | None = None
 ) -> None:
     """Write one line per fold and metric."""
     with Path(path).open("w", encoding="utf-8", newline="") as stream:
@@ -136,9 +134,7 @@ def write_csv(
 
 
 def write_parquet(
-    results: Iterable[Result],
-    path: str | os.PathLike[str],
-    names: Mapping[str, str] | None = None,
+    results: Iterable[Result], path: str | os.PathLike[str], names: Mapping[str, str] | None = None
 ) -> None:
     """Write one row per fold and metric as Parquet (pyarrow, extra ``frames``)."""
     arrow = optional_module("pyarrow", "frames")

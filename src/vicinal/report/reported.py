@@ -75,27 +75,15 @@ def _by_paper(pairs: Sequence[Pair]) -> DataTable:
         near = sum(is_near(*each) for each in of_paper)
         apart = median(abs(own - value) for value, own in of_paper)
         rows.append((paper, len(of_paper), near, apart))
-    columns = [
-        Column("paper"),
-        Column("cells", "d"),
-        Column("near", "d"),
-        Column("median difference"),
-    ]
+    counts = (Column("cells", "d"), Column("near", "d"))
+    columns: list[Column | str] = ["paper", *counts, "median difference"]
     return DataTable("Cells available in both, by paper", columns, rows)
 
 
 def _all_cells(pairs: Sequence[Pair]) -> DataTable:
     """Return every published cell next to ours."""
-    columns: Sequence[Column | str] = [
-        "data set",
-        "method",
-        "metric",
-        "paper",
-        "table",
-        Column("reported"),
-        Column("ours"),
-        Column("difference", "+.3f", note="ours − reported"),
-    ]
+    names = ("data set", "method", "metric", "paper", "table", "reported", "ours")
+    columns: list[Column | str] = [*names, Column("difference", "+.3f", note="ours − reported")]
     return DataTable("Ours against the papers'", columns, [_row(*pair) for pair in pairs])
 
 

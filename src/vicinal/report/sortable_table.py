@@ -151,31 +151,19 @@ def _number_columns(rows: Sequence[Row]) -> set[int]:
 
 def _head(columns: Sequence[Column], numbers: set[int]) -> Html:
     """Return the column headings, with group headings above them if there are any."""
-    titles = together(
-        *(
-            element(
-                "th",
-                each.title,
-                scope="col",
-                class_="number" if at in numbers else None,
-                data_column=at,
-                title=each.note or None,
-            )
-            for at, each in enumerate(columns)
+    titles = []
+    for at, each in enumerate(columns):
+        kind, note = "number" if at in numbers else None, each.note or None
+        titles.append(
+            element("th", each.title, scope="col", class_=kind, data_column=at, title=note)
         )
-    )
     if not any(column.group for column in columns):
-        return element("thead", element("tr", titles))
-    groups = [(name, len(list(each))) for name, each in groupby(columns, lambda c: c.group)]
-    over = together(
-        *(
-            element("th", name, scope="colgroup", colspan=width)
-            if name
-            else element("td", colspan=width)
-            for name, width in groups
-        )
-    )
-    return element("thead", element("tr", over, class_="groups"), element("tr", titles))
+        return element("thead", element("tr", *titles))
+    over = []
+    for name, of_group in groupby(columns, lambda column: column.group):
+        tag, scope = ("th", "colgroup") if name else ("td", None)
+        over.append(element(tag, name or None, scope=scope, colspan=len(list(of_group))))
+    return element("thead", element("tr", *over, class_="groups"), element("tr", *titles))
 
 
 def _rows(columns: Sequence[Column], rows: Sequence[Row], numbers: set[int]) -> list[Html]:

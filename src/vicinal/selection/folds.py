@@ -41,10 +41,7 @@ DEEPEST = 4
 
 
 class SharedSearch:
-    """One search over all rows that serves every fold.
-
-    Memory: 12 bytes per row and neighbour, for about k / `train_share` neighbours.
-    """
+    """One search over all rows that serves every fold: about k / `train_share` neighbours."""
 
     def __init__(
         self,
@@ -101,10 +98,7 @@ def fold_graphs(
     ask_training: Callable[[Int], NeighborGraph],
     ask_held_out: Callable[[Int], NeighborGraph],
 ) -> tuple[NeighborGraph, NeighborGraph]:
-    """Return the graphs of a fold's training and held-out rows, from the graph of all rows.
-
-    Lists that become too short are asked for again, by their places among the rows.
-    """
+    """Return the graphs of a fold; lists that become too short are asked for again, by place."""
     n_rows, n_train = graph.n_rows, len(split.train)
     rest, lost = graph.without(np.setdiff1d(np.arange(n_rows), split.train))
     if graph.k >= n_rows - 1:
@@ -125,13 +119,9 @@ def fold_graphs(
 
 
 def depth(k: int, train_share: float) -> int:
-    """Return how many neighbours to search so that few lists become shorter than k in a fold.
-
-    Of d neighbours, d × `train_share` remain on average; two standard deviations are added.
-    """
-    mean = k / train_share
-    spread = sqrt(k * (1 - train_share)) / train_share
-    return min(DEEPEST * k, ceil(mean + 2 * spread))
+    """Return how many neighbours to search so that few lists become shorter than k in a fold."""
+    mean, deviation = k / train_share, sqrt(k * (1 - train_share)) / train_share
+    return min(DEEPEST * k, ceil(mean + 2 * deviation))
 
 
 JOINT = Search("joint")
@@ -143,11 +133,8 @@ Step = tuple[str, Any]
 class Folds:
     """The folds of some rows, with the neighbours that each search finds.
 
-    Rows are preprocessed on the training rows of each fold, and then searched in each fold. If
-    there are no steps and `shared` is True, all rows are searched once for all folds. If a graph of
-    all rows is given, the folds are derived from it and nothing is searched.
-
-    Memory: the graph of all rows if it is shared or given, and the rows of one fold at a time.
+    Each fold is preprocessed on its training rows and searched. If there are no steps and `shared`
+    is True, all rows are searched once. If a graph is given, nothing is searched.
     """
 
     def __init__(
@@ -194,25 +181,19 @@ class Folds:
     def _fold(self, split: Split, search: Search) -> Fold:
         """Return the fold of a split."""
         train, test = self._features(split)
-        began = perf_counter()
-        graph, held_out = self._graphs(split, search, train, test)
+        began, k = perf_counter(), self._widths.get(search, 0)
+        if self._graph is not None:
+            graph, held_out = given_fold(self._graph, split, k)
+        elif self._shared:
+            graph, held_out = self._search(search).fold(split)
+        else:
+            rows = TrainingRows(train, search.metric, self._n_jobs, algorithm=search.algorithm)
+            graph, held_out = rows.query_self(k), rows.query(test, k)
         seconds = perf_counter() - began
         training = Training(graph, self.Y[split.train], train)
         if self._widths.get(JOINT, 0):
             training = replace(training, joint=self._joint(split, training))
         return Fold(training, held_out, test, self.Y[split.test], seconds)
-
-    def _graphs(
-        self, split: Split, search: Search, train: Features, test: Features
-    ) -> tuple[NeighborGraph, NeighborGraph]:
-        """Return the neighbours of a fold's training rows and of its held-out rows."""
-        k = self._widths.get(search, 0)
-        if self._graph is not None:
-            return given_fold(self._graph, split, k)
-        if self._shared:
-            return self._search(search).fold(split)
-        rows = TrainingRows(train, search.metric, self._n_jobs, algorithm=search.algorithm)
-        return rows.query_self(k), rows.query(test, k)
 
     def _joint(self, split: Split, training: Training) -> NeighborGraph:
         """Return the neighbours of the training rows by features and labels together."""
@@ -243,11 +224,7 @@ class Folds:
 
 
 def given_fold(graph: NeighborGraph, split: Split, k: int) -> tuple[NeighborGraph, NeighborGraph]:
-    """Return the graphs of a fold's training and held-out rows, from a given graph of all rows.
-
-    A list that loses rows outside the training set must still have k entries, because a given graph
-    cannot be searched again. Lists that were not full contain all their candidates.
-    """
+    """Return the graphs of a fold from a given graph, which cannot be searched again."""
     if k == 0:
         return no_fold(split, graph.metric)
 

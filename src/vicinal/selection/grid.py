@@ -48,16 +48,13 @@ class Grid:
 
     def params(self, position: Position) -> dict[str, object]:
         """Return the parameters of a setting that vary."""
-        return {
-            name: values[place]
-            for (name, values), place in zip(self.axes.items(), position, strict=True)
-        }
+        axes = zip(self.axes.items(), position, strict=True)
+        return {name: values[place] for (name, values), place in axes}
 
     def places(self, position: Position, without: Sequence[str]) -> Position:
         """Return the indices of a setting on all axes except those named."""
-        return tuple(
-            place for name, place in zip(self.axes, position, strict=True) if name not in without
-        )
+        axes = zip(self.axes, position, strict=True)
+        return tuple(place for name, place in axes if name not in without)
 
     def grouped(
         self, positions: Iterable[Position], without: Sequence[str]
@@ -185,9 +182,8 @@ def _by_method(
         if not isinstance(values, Mapping):
             shared[name] = values
         elif name not in names:
-            raise InvalidArgumentError(
-                "grid", f"one of the selected methods ({', '.join(names)})", repr(name)
-            )
+            expected = f"one of the selected methods ({', '.join(names)})"
+            raise InvalidArgumentError("grid", expected, repr(name))
         else:
             _check_known("grid", values, [name])
             own[name] = values

@@ -82,9 +82,8 @@ def check_set_metrics(metrics: Sequence[str]) -> tuple[str, ...]:
     """Return the metric names, or raise if one of them needs more than predicted label sets."""
     for info in map(metric_info, metrics):
         if info.needs != "labels":
-            raise InvalidArgumentError(
-                "metrics", "metrics of predicted label sets", f"'{info.name}', which needs scores"
-            )
+            got = f"'{info.name}', which needs scores"
+            raise InvalidArgumentError("metrics", "metrics of predicted label sets", got)
     return tuple(metrics)
 
 
@@ -154,13 +153,10 @@ def lcif_grid_by_k(
     conventions: str | Conventions = "vicinal",
     n_jobs: int | None = None,
 ) -> Iterator[tuple[int, Float]]:
-    """Evaluate every setting of LCIF on the held-out rows of a fold.
-
-    Yields each k_ins, ascending, and the metrics by k_feat, λ and metric, as computed.
+    """Yield each k_ins, ascending, and the metrics of its settings by k_feat, λ and metric.
 
     Memory: 12 bytes per score of a training or held-out row, for the feature part at every k and
-    the instance part at one k; per thread 16 to 40 bytes per training score and 9 per label; and
-    the counts (:data:`COUNTS_AT_ONCE`).
+    the instance part at one k; per thread 16 to 40 bytes per training score and 9 per label.
     """
     names = check_set_metrics(metrics)
     shares = np.array([check_real("mixings", each, 0, 1) for each in mixings], dtype=np.float64)
@@ -250,13 +246,10 @@ def lcif_swept(
     with_training: bool,
     rankings_only: bool = False,
 ) -> Iterator[Scored]:
-    """Score settings of LCIF on a fold.
+    """Score settings of LCIF on a fold; if a part has weight 0, once for all k of that part.
 
-    Settings in which one part has weight 0 are scored once for all k of that part. However, a rule
-    may use the number of labels of the neighbours, so settings in which the instance part has
-    weight 0 are merged only if no labels are predicted (`rankings_only`).
-
-    Memory: the scores of the feature part for every k, 16 bytes per stored score.
+    A rule may use the number of labels of the neighbours, so settings in which the instance part
+    has weight 0 are merged only if no labels are predicted (`rankings_only`).
     """
     for block in grid.grouped(positions, (*grid.decision_axes, *MIXED_AXES)).values():
         yield from _block(grid, block, fold, with_training, rankings_only)
@@ -360,10 +353,8 @@ def _of_sets(
     )
     places = [{value: place for place, value in enumerate(axis)} for axis in axes[1:]]
     for k, values in slices:
+        of_k = {at: cell for at, (ins, *cell) in wanted.items() if ins == k}
         yield {
-            position: dict(
-                zip(metrics.labels, values[places[0][feat], places[1][mixing]], strict=True)
-            )
-            for position, (ins, feat, mixing) in wanted.items()
-            if ins == k
+            at: dict(zip(metrics.labels, values[places[0][feat], places[1][mixing]], strict=True))
+            for at, (feat, mixing) in of_k.items()
         }

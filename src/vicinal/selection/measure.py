@@ -72,21 +72,18 @@ class Meter:
 
     def of_labels(self, labels: Csr) -> dict[str, float]:
         """Return the metrics of predicted sets."""
-        return self._values(self.metrics.labels, labels, None, None)
+        return self._values(self.metrics.labels, labels, None)
 
     def of_scores(self, scores: Scores) -> dict[str, float]:
         """Return the metrics of a ranking."""
-        return self._values(self.metrics.scores, None, scores, self._weights)
+        return self._values(self.metrics.scores, None, scores)
 
     def _values(
-        self,
-        names: tuple[str, ...],
-        labels: Csr | None,
-        scores: Scores | None,
-        weights: Float | None,
+        self, names: tuple[str, ...], labels: Csr | None, scores: Scores | None
     ) -> dict[str, float]:
-        rules = self.metrics.rules
-        evidence = Evidence(self._fold.Y, labels, scores, weights, rules, self._n_jobs)
+        weights = None if scores is None else self._weights
+        given = self._fold.Y, labels, scores, weights, self.metrics.rules, self._n_jobs
+        evidence = Evidence(*given)
         return {name: evidence.value(self.metrics.infos[name]) for name in names}
 
     @cached_property

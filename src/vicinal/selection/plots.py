@@ -32,10 +32,8 @@ def plot_neighbors(table: TuningTable, metric: str, path: str | os.PathLike[str]
 
     figure = Figure(figsize=(8.0, 4.5), layout="constrained")
     axes = figure.add_subplot()
-    drawn = [
-        method for method in dict.fromkeys(table.methods) if _curve(axes, table, method, metric)
-    ]
-    if not drawn:
+    drawn = [_curve(axes, table, method, metric) for method in dict.fromkeys(table.methods)]
+    if not any(drawn):
         raise InvalidArgumentError("table", "settings with different k", "none")
     best = table.best_row(metric)
     name = None if best is None else _neighbors_name(table.params[best])
@@ -44,9 +42,8 @@ def plot_neighbors(table: TuningTable, metric: str, path: str | os.PathLike[str]
         axes.plot(*at, "o", markersize=13, markerfacecolor="none", color=INK, label="chosen")
     axes.set_xlabel("k")
     axes.set_ylabel(f"{metric} ({ARROWS[metric_info(metric).better]})")
-    axes.set_title(
-        f"Mean of {table.done.shape[1]} folds, best value over each method's other parameters"
-    )
+    over = "best value over each method's other parameters"
+    axes.set_title(f"Mean of {table.done.shape[1]} folds, {over}")
     axes.grid(alpha=0.25)
     figure.legend(loc="outside right upper", frameon=False)
     figure.savefig(path, dpi=150)
@@ -67,9 +64,8 @@ def plot_mixing(table: TuningTable, metric: str, path: str | os.PathLike[str]) -
     limits = float(np.nanmin(known)), float(np.nanmax(known))
     for axes, name, panel in zip(panels, names, cells, strict=True):
         image = _heat_map(axes, name, panel, limits, metric)
-    figure.suptitle(
-        f"LCIF, mean of {table.done.shape[1]} folds, best value over the parameter not shown"
-    )
+    over = "best value over the parameter not shown"
+    figure.suptitle(f"LCIF, mean of {table.done.shape[1]} folds, {over}")
     figure.colorbar(image, ax=panels, label=f"{metric} ({ARROWS[metric_info(metric).better]})")
     figure.savefig(path, dpi=150)
 
@@ -105,19 +101,15 @@ def _cells(
     acrosses = sorted({table.params[row].get(across) for row in rows}, key=_number)
     values = np.full((len(downs), len(acrosses)), np.nan)
     means, low = table.mean(metric), metric_info(metric).better == "low"
-    for row in rows:
-        cell = (
-            downs.index(table.params[row].get(down)),
-            acrosses.index(table.params[row].get(across)),
-        )
-        better = np.fmin if low else np.fmax
+    better = np.fmin if low else np.fmax
+    cells = {
+        row: (downs.index(params.get(down)), acrosses.index(params.get(across)))
+        for row, params in ((row, table.params[row]) for row in rows.tolist())
+    }
+    for row, cell in cells.items():
         values[cell] = better(values[cell], means[row])
     best = table.best_row(metric, rows.tolist())
-    if best is None:
-        return downs, acrosses, values, None
-    params = table.params[best]
-    at = downs.index(params.get(down)), acrosses.index(params.get(across))
-    return downs, acrosses, values, at
+    return downs, acrosses, values, None if best is None else cells[best]
 
 
 def _heat_map(
@@ -209,7 +201,5 @@ def plot_threshold(
 def _range(scores: Scores) -> tuple[float, float]:
     """Return the lowest and the highest score."""
     values = scores.values
-    stored = (
-        values.ravel() if isinstance(values, np.ndarray) else np.append(values.data, scores.base)
-    )
-    return float(stored.min(initial=0.0)), float(stored.max(initial=0.0))
+    dense = values if isinstance(values, np.ndarray) else np.append(values.data, scores.base)
+    return float(dense.min(initial=0.0)), float(dense.max(initial=0.0))

@@ -57,8 +57,7 @@ Keys: TypeAlias = tuple[str, ...]
 class FoldStore:
     """What was measured of settings on folds, kept in memory and, if there is a path, in a file.
 
-    A line whose writing was interrupted is skipped (:mod:`vicinal._core.files`). The first line is
-    `head`, if it is given: a name, and a digest of what all values have in common.
+    The first line is `head`, if given: a name, and a digest of what all values have in common.
     """
 
     def __init__(
@@ -98,7 +97,12 @@ class FoldStore:
         piece = Piece(names, values.reshape(len(measured), -1), measured[0] if detailed else None)
         self._add(tuple(keys), piece)
         if self._path is not None:
-            append_json_line(self._path, _line(tuple(keys), piece))
+            # In hexadecimal, so that values come back unchanged.
+            text = np.ascontiguousarray(piece.values, dtype="<f8").tobytes().hex()
+            line: dict[str, Any] = {"work": list(keys), "metrics": list(names), "values": text}
+            if piece.more is not None:
+                line["more"] = _details(piece.more)
+            append_json_line(self._path, line)
 
     def clear(self) -> None:
         """Discard everything and remove the file, as the work is complete."""
@@ -124,13 +128,6 @@ def _check_head(path: Path, head: tuple[str, str], lines: Sequence[object]) -> N
     if any(isinstance(each, str) and each != wanted for each in lines):
         expected = "results of the same rows, labels and folds"
         raise InvalidArgumentError("store", expected, f"others in {path}")
-
-
-def _line(keys: Keys, piece: Piece) -> dict[str, Any]:
-    """Return a line; values are in hexadecimal, so that they come back unchanged."""
-    text = np.ascontiguousarray(piece.values, dtype="<f8").tobytes().hex()
-    line = {"work": list(keys), "metrics": list(piece.metrics), "values": text}
-    return line if piece.more is None else {**line, "more": _details(piece.more)}
 
 
 def _details(more: Measured) -> dict[str, Any]:

@@ -28,10 +28,7 @@ from vicinal.errors import InvalidArgumentError
 
 
 def spread_rows(evidence: Csr, n_folds: int, first_fold: Int) -> Int:
-    """Return the fold of each row.
-
-    Rows without evidence are placed last, each in the smallest fold. If there are at least as many
-    rows as folds, no fold is empty, because an empty fold lacks most of everything.
+    """Return the fold of each row; those without evidence come last, each in the smallest fold.
 
     Cost: a few microseconds per row and a fraction of one per stored entry, whatever the number of
     labels. Memory: about 100 bytes per stored entry (Python lists) and 8 × n_folds per column.
@@ -118,9 +115,7 @@ class _Spread:
 
 
 def label_pairs(Y: Csr) -> Csr:
-    """Return the indicator of co-occurring label pairs, including each label with itself.
-
-    Columns are in the order of (lower label, higher label).
+    """Return the indicator of co-occurring label pairs, sorted, including each label with itself.
 
     Memory: 24 bytes for each pair of each row, ``c (c + 1) / 2`` pairs for a row of c labels.
     """
@@ -239,11 +234,8 @@ def read_splits(cv: object, X: Any, Y: Csr, random_state: int | None = 0) -> lis
     elif hasattr(cv, "split") and not text:
         pairs = cast("Any", cv).split(X, Y)
     else:
-        folds = IterativeStratification(
-            check_integer("cv", cv, low=2),
-            shuffle=random_state is not None,
-            random_state=random_state,
-        )
+        n_folds, shuffle = check_integer("cv", cv, low=2), random_state is not None
+        folds = IterativeStratification(n_folds, shuffle=shuffle, random_state=random_state)
         pairs = folds.split(np.empty((n_rows, 0)), Y)
     splits = [_checked(pair, n_rows) for pair in pairs]
     if not splits:

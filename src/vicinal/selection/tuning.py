@@ -295,11 +295,7 @@ def _with_a_better_side(metrics: Sequence[str]) -> tuple[str, ...]:
 
 
 def _refitted(
-    problem: Problem,
-    folds: Folds,
-    table: TuningTable,
-    grids: Sequence[Grid],
-    metric: str,
+    problem: Problem, folds: Folds, table: TuningTable, grids: Sequence[Grid], metric: str
 ) -> Model | None:
     """Return the best setting fitted on all rows, using the graph of the shared search."""
     best = table.best(metric)
@@ -352,9 +348,8 @@ class NestedResult(Tabular):
             [name, mean[name], std[name], *self.values[:, at].tolist()]
             for at, name in enumerate(self.metrics)
         ]
-        return Cells(
-            ["metric", "mean", "std", *(f"fold {n + 1}" for n in range(len(self.values)))], rows
-        )
+        folds = (f"fold {n + 1}" for n in range(len(self.values)))
+        return Cells(["metric", "mean", "std", *folds], rows)
 
     def mean(self) -> dict[str, float]:
         """Return the mean of each metric over the outer folds."""

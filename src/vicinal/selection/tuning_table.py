@@ -169,10 +169,8 @@ class TuningTable(Tabular):
             values = [plain(params[name]) if name in params else None for name in names]
             for metric in self.metrics:
                 figures = [float(self.mean(metric)[at]), float(self.std(metric)[at])]
-                measured = [
-                    float(value) if done else None
-                    for value, done in zip(self.of(metric)[at], self.done[at], strict=True)
-                ]
+                folds_done = zip(self.of(metric)[at].tolist(), self.done[at], strict=True)
+                measured = [value if done else None for value, done in folds_done]
                 rows.append([self.methods[at], *values, metric, *figures, *measured])
         return Cells(["method", *shown, *others], rows)
 

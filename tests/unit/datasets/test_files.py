@@ -182,7 +182,7 @@ def test_a_disk_that_fails_is_no_damaged_archive(tmp_path, monkeypatch, name):
         def read(self, *_):
             raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(files, "_unpacker", lambda *_: Failing())
+    monkeypatch.setattr(files, "_stream", lambda *_: Failing())
     with pytest.raises(OSError, match="Input/output error"):
         open_data(path)
 

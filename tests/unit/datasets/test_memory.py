@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from vicinal.datasets.dataset import NumberedNames, ValueNames
+from vicinal.datasets.dataset import LazyNames
 
 pytestmark = pytest.mark.native
 
@@ -114,7 +114,7 @@ def test_rows_of_nothing_and_packed_variables(said):
 
 
 def test_lazy_names_are_equal_to_tuples_and_hash_alike():
-    names = NumberedNames("label", 3)
+    names = LazyNames(range(3), "label")
     assert names == ("label0", "label1", "label2") == tuple(names)
     assert hash(names) == hash(tuple(names))
     assert names != ("label0", "label1")
@@ -124,6 +124,6 @@ def test_lazy_names_are_equal_to_tuples_and_hash_alike():
     others = ("x",)
     assert names + others == ("label0", "label1", "label2", "x")
     assert others + names == ("x", "label0", "label1", "label2")
-    assert ValueNames(["a", ("b", "c")]) == ("a", "b=c")
+    assert LazyNames(["a", ("b", "c")]) == ("a", "b=c")
     with pytest.raises(IndexError):
         names[3]

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from vicinal.datasets.arff import is_data_line, positive_value, unquoted
+from vicinal.datasets.arff import DATA_LINE, positive_value, unquoted
 from vicinal.datasets.dataset import by_content, is_numbered
 from vicinal.datasets.formats import format_of
 from vicinal.datasets.mulan import _candidates
@@ -17,8 +17,9 @@ from vicinal.datasets.tables.reading import TableOptions, cell_bytes
 from vicinal.datasets.xc import number_texts
 
 
-def test_is_data_line():
-    assert (is_data_line(b" @DATA \r\n"), is_data_line(b"1,2,3\n")) == (True, False)
+def test_data_line():
+    assert DATA_LINE.match(b" @DATA \r\n")
+    assert not DATA_LINE.match(b"1,2,3\n")
 
 
 def test_unquoted():

@@ -1,5 +1,6 @@
 """Files read in chunks give the rows of the whole file, wherever they are cut."""
 
+import csv
 import gzip
 import json
 
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from vicinal.datasets import blocks
 from vicinal.datasets.blocks import text_chunks, xc_chunks
+from vicinal.datasets.tables import TableOptions
+from vicinal.datasets.tables.table_rows import TableFile, record_blocks
 from vicinal.datasets.xc import read_xc
 from vicinal.errors import DataFormatError
 
@@ -156,3 +159,35 @@ def test_names_of_xc_are_read_once(tmp_path, monkeypatch):
     assert [block.n_rows for block in found] == [1, 1, 1]
     assert {tuple(block.label_names) for block in found} == {("a", "b")}
     assert asked == ["label", "feature"]
+
+
+@given(
+    rows=st.lists(
+        st.one_of(
+            st.tuples(st.text('ab ,"\n\r', max_size=5), st.text("ab;\n\r", max_size=5)),
+            st.integers(1, 30),
+        ),
+        min_size=1,
+        max_size=12,
+    ),
+    end=st.sampled_from(["\n", "\r\n"]),
+    block_rows=st.sampled_from([1, 2, 5]),
+)
+@settings(deadline=None)
+def test_each_row_of_a_csv_file_has_the_line_on_which_it_ends(
+    tmp_path_factory, rows, end, block_rows
+):
+    path = tmp_path_factory.mktemp("rows") / "rows.csv"
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, lineterminator=end, quoting=csv.QUOTE_ALL)
+        writer.writerow(["text", "labels"])
+        for row in [*rows, ("last", "x")]:
+            stream.write(end * row) if isinstance(row, int) else writer.writerow(row)
+    with path.open(newline="", encoding="utf-8") as stream:
+        reader = csv.reader(stream)
+        expected = [reader.line_num for cells in reader if cells][1:]
+    file = TableFile(path, str(path), ".csv")
+    blocks = record_blocks(file, TableOptions(delimiter=","), [], None, block_rows)
+    found = [list(block.lines) for block in blocks]
+    assert [line for lines in found for line in lines] == expected
+    assert max(map(len, found)) <= block_rows

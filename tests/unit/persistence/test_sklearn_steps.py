@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from model_files import put_together, taken_apart
 from scipy import sparse
-from sklearn.cluster import FeatureAgglomeration, KMeans
+from sklearn.cluster import Birch, FeatureAgglomeration, KMeans
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import NMF, PCA, LatentDirichletAllocation, TruncatedSVD
 from sklearn.ensemble import RandomTreesEmbedding
@@ -45,6 +45,7 @@ from sklearn.preprocessing import (
     PowerTransformer,
     QuantileTransformer,
     RobustScaler,
+    SplineTransformer,
     StandardScaler,
 )
 from sklearn.random_projection import SparseRandomProjection
@@ -128,6 +129,8 @@ def test_vectorizers(vectorizer, tmp_path):
         TruncatedSVD(1, random_state=0),
         PCA(1),
         RobustScaler(),
+        SplineTransformer(4, degree=2),
+        SplineTransformer(4, extrapolation="periodic", degree=2),
         PowerTransformer(),
         QuantileTransformer(n_quantiles=3),
         KBinsDiscretizer(2, quantile_method="averaged_inverted_cdf"),
@@ -281,6 +284,7 @@ def test_large_vocabularies_are_arrays_of_the_file(tmp_path):
     [
         (FunctionTransformer(np.log1p), r"step 'functiontransformer': .*numpy\.log1p is not trust"),
         (FunctionTransformer(lambda X: X), "step 'functiontransformer'.*is not trusted"),
+        (Birch(n_clusters=None), r"sklearn\.cluster\._birch\._\w+ is not trusted"),
         (KNeighborsTransformer(n_neighbors=2), r"_graph\.KNeighborsTransformer is not trusted"),
         (RandomTreesEmbedding(2, random_state=0), r"RandomTreesEmbedding is not trusted"),
         (ColumnTransformer([("a", FunctionTransformer(np.abs), [0])]), r"numpy\.absolute is not"),
@@ -515,6 +519,28 @@ def test_weights_of_the_wrong_length(tmp_path):
     (tmp_path / "model").write_bytes(put_together(manifest, arrays))
     with pytest.raises(ModelFormatError, match=r"expected one idf per word|expected 400 numbers"):
         vicinal.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda piece, arrays: arrays.update({piece["t"]["$array"]: np.zeros(3)}),
+        lambda piece, arrays: arrays.update({piece["t"]["$array"]: np.full(8, np.nan)}),
+        lambda piece, arrays: arrays.update({piece["c"]["$array"]: np.zeros((2, 2))}),
+        lambda piece, arrays: piece.update(spline=[10**6, True, 0]),
+        lambda piece, arrays: piece.update(spline=["x"]),
+    ],
+)
+def test_splines_of_the_wrong_shape(spoil, tmp_path):
+    model = make_pipeline(SplineTransformer(4, degree=2), vicinal.BRkNN(1)).fit(NUMBERS, Y)
+    vicinal.save(model, tmp_path / "model")
+    manifest, arrays = taken_apart((tmp_path / "model").read_bytes())
+    step = manifest["model"]["state"]["steps"][0]["state"]
+    spoil(next(piece for piece in step["pieces"] if "spline" in piece), arrays)
+    (tmp_path / "model").write_bytes(put_together(manifest, arrays))
+    with pytest.raises(ModelFormatError) as caught:
+        vicinal.load(tmp_path / "model").predict(NUMBERS)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("what", ["mean_", "scale_", "var_"])

@@ -17,11 +17,12 @@ import os, sys
 sys.modules["fcntl"] = None
 for name in ("pread", "fork", "register_at_fork", "O_DIRECTORY"):
     vars(os).pop(name, None)
-import threading
+import threading, time
 from pathlib import Path
 import numpy as np
 from scipy import sparse
 import vicinal
+from vicinal._core.files import locked
 from vicinal.index import SegmentedIndex
 from vicinal.results import Result, ResultStore
 
@@ -38,6 +39,19 @@ with (folder / "results.jsonl").open("ab") as file:
     file.write(b'{"half": ')
 store.add(Result("compare", "yeast", "last", {"f1": (0.5,)}))
 assert len(list(store.read())) == 31
+
+inside, together = [], []
+def hold(name):
+    for _ in range(3):
+        with locked(folder / "results.jsonl.lock"):
+            inside.append(name)
+            time.sleep(0.01)
+            together.append(len(inside))
+            inside.remove(name)
+threads = [threading.Thread(target=hold, args=(name,)) for name in "abc"]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+assert together == [1] * 9, together
 
 X = sparse.csr_array(np.eye(5) + 0.5)
 index = SegmentedIndex.build([X], folder / "index")

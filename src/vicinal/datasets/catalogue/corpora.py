@@ -48,9 +48,8 @@ def fitted_words(
     parts = [sparse.csr_array(learned)]
     others = np.setdiff1d(np.arange(len(texts)), rows)
     if len(others):
-        left = [texts[row] for row in others]
         fixed = replace(options, vocabulary=words, min_rows=1)
-        found, _ = bag_of_words(left, fixed, source)
+        found, _ = bag_of_words([texts[row] for row in others], fixed, source)
         parts.append(sparse.csr_array(found))
     stacked = sparse.csr_array(sparse.vstack(parts, format="csr"))
     matrix = stacked[np.argsort(np.concatenate((rows, others)))]
@@ -86,19 +85,10 @@ def texts(
         min_rows: int = usual_rows,
         max_bytes: int = DEFAULT_MAX_BYTES,
     ) -> Dataset:
-        corpus = adapter(find, max_bytes)
-        X, words = fitted_words(
-            corpus.texts, corpus.train, weighting, min_rows, token_pattern, files[0]
-        )
-        return Dataset(
-            X=X,
-            Y=indicator_of(corpus.labels, range(len(corpus.label_names))),
-            feature_names=words,
-            label_names=corpus.label_names,
-            row_names=corpus.row_names,
-            train=corpus.train,
-            test=corpus.test,
-        )
+        texts, sets, names, row_names, train, test = adapter(find, max_bytes)
+        X, words = fitted_words(texts, train, weighting, min_rows, token_pattern, files[0])
+        Y = indicator_of(sets, range(len(names)))
+        return Dataset(X, Y, words, names, row_names, train, test)
 
     return Recipe(kind, files, read, ("weighting", "min_rows", "max_bytes"))
 
@@ -171,9 +161,7 @@ def read_debtags(find: Finder, max_bytes: int) -> Corpus:
 
 
 EURLEX_FILES = (
-    "eurlex57k-train.jsonl.xz",
-    "eurlex57k-dev.jsonl.xz",
-    "eurlex57k-test.jsonl.xz",
+    *(f"eurlex57k-{part}.jsonl.xz" for part in ("train", "dev", "test")),
     "eurovoc_en.json.gz",
 )
 _BODY = ("title", "header", "recitals", "main_body")
@@ -304,11 +292,7 @@ def read_yso(find: Finder, max_bytes: int) -> Corpus:
     )
 
 
-MAKUPALAT_FILES = (
-    "makupalat-train.tsv.gz",
-    "makupalat-validate.tsv.gz",
-    "makupalat-test.tsv.gz",
-)
+MAKUPALAT_FILES = tuple(f"makupalat-{part}.tsv.gz" for part in ("train", "validate", "test"))
 
 
 def read_makupalat(find: Finder, max_bytes: int) -> Corpus:

@@ -168,7 +168,7 @@ def _on_disk(entry: Entry, file: str) -> Path | None:
 
 
 def _fetch(entry: Entry, file: str) -> Path:
-    """Download a file, or raise an error that states what was looked for, where, and what to do."""
+    """Download a file, or raise an error that says where it was looked for and what to do."""
     try:
         return download(entry, file, cache_folder())
     except DataNotFoundError as error:

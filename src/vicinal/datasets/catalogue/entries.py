@@ -99,10 +99,7 @@ MEKA = (
         home="https://github.com/Waikato/meka/raw/f9ffe23/src/main/data",
     ),
     _meka(
-        "slashdot",
-        Extent(3782, 1079, 22, 1.181),
-        meka("SLASHDOT-F.arff"),
-        aliases=("slashdot-f",),
+        "slashdot", Extent(3782, 1079, 22, 1.181), meka("SLASHDOT-F.arff"), aliases=("slashdot-f",)
     ),
     _tail(
         "slashdot-mat",

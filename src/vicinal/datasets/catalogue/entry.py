@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from vicinal._core.arrays import Csr, Features
 from vicinal.datasets.arff import read_meka
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.debtags import load_debtags
@@ -71,23 +70,16 @@ def stack(parts: Sequence[Dataset], train: int = 0, test: int = 1) -> Dataset:
     ends = np.cumsum([part.n_rows for part in parts])
     rows = [np.arange(end - part.n_rows, end) for part, end in zip(parts, ends, strict=True)]
     named = [part.row_names for part in parts if part.row_names is not None]
+    dense = [part.X for part in parts if isinstance(part.X, np.ndarray)]
+    sparse_rows = sparse.vstack([sparse.csr_array(part.X) for part in parts], "csr")
     return replace(
         first,
-        X=_stack_rows([part.X for part in parts]),
+        X=np.vstack(dense) if len(dense) == len(parts) else sparse.csr_array(sparse_rows),
         Y=sparse.csr_array(sparse.vstack([part.Y for part in parts], format="csr")),
         row_names=sum(named, ()) if len(named) == len(parts) else None,
         train=rows[train],
         test=rows[test],
     )
-
-
-def _stack_rows(parts: list[Features]) -> Features:
-    """Stack dense or sparse rows; one sparse part makes all sparse."""
-    dense = [part for part in parts if isinstance(part, np.ndarray)]
-    if len(dense) == len(parts):
-        return np.vstack(dense)
-    stacked: Csr = sparse.csr_array(sparse.vstack([sparse.csr_array(p) for p in parts], "csr"))
-    return stacked
 
 
 def _check_same(wanted: Sequence[str], found: Sequence[str], what: str, source: str) -> None:

@@ -4,7 +4,7 @@ import gc
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -140,7 +140,16 @@ def read_content(
     """
     options = options or TableOptions()
     with _without_collections():
-        return _read_content(path, options, known, labelled)
+        wanted = wanted_columns(options, known)
+        records = read_records(path, options, wanted, known, labelled=labelled)
+        reading = (
+            find_reading(records, options, labelled=labelled)
+            if known is None
+            else known_reading(records, options, known, labelled)
+        )
+        labels, names = read_labels(records, reading) if labelled else (None, ())
+        column = row_names_column(records, reading, options)
+        return content_of(records, reading, labels, reading.label_columns or names, column)
 
 
 @contextmanager
@@ -151,26 +160,11 @@ def _without_collections() -> Iterator[None]:
     try:
         yield
     finally:
+        if not gc.get_freeze_count():  # else others rely on what is frozen
+            gc.freeze()
+            gc.unfreeze()  # both make the cells old, so that the next search passes them over
         if was_on:
             gc.enable()
-
-
-def _read_content(
-    path: FilePath, options: TableOptions, known: Reading | None, labelled: bool
-) -> Content:
-    """Read a table; see :func:`read_content`."""
-    wanted = wanted_columns(options, known)
-    records = read_records(path, options, wanted, known, labelled=labelled)
-    reading = (
-        find_reading(records, options, labelled=labelled)
-        if known is None
-        else known_reading(records, options, known, labelled)
-    )
-    labels, names = None, tuple[str, ...]()
-    if labelled:
-        labels, names = read_labels(records, reading)
-    column = row_names_column(records, reading, options)
-    return content_of(records, reading, labels, reading.label_columns or names, column)
 
 
 def content_of(
@@ -181,15 +175,12 @@ def content_of(
     row_names: str | None = None,
 ) -> Content:
     """Return rows whose cells have been read, and their labels; `row_names` is a column."""
-    named = None if row_names is None else _names_of_rows(records, row_names)
+    named = None
+    if row_names is not None:
+        records.require_one([row_names])
+        cells = zip(records.columns[row_names], records.lines, strict=True)
+        named = tuple(str(line if cell in (None, MISSING) else cell) for cell, line in cells)
     return Content(_features(records, reading), labels, named, reading, records.lines, label_names)
-
-
-def _names_of_rows(records: Records, column: str) -> tuple[str, ...]:
-    """Return the names of the rows; a row without one has its line number."""
-    records.require_one([column])
-    cells = zip(records.columns[column], records.lines, strict=True)
-    return tuple(str(line if cell in (None, MISSING) else cell) for cell, line in cells)
 
 
 def wanted_columns(options: TableOptions, known: Reading | None) -> list[str]:
@@ -276,10 +267,8 @@ HEAD_ROWS = 10_000
 def table_blocks(
     path: FilePath, options: TableOptions, known: Reading, block_rows: int, *, labelled: bool
 ) -> Iterator[Content]:
-    r"""Yield the rows of a table, some at a time.
+    """Yield the rows of ``read_content``, of which there may be any number, in blocks.
 
-    The rows are those of ``read_content``, however they are divided; there is no limit on how many
-    come. Where the model does not say what separates labels, the first :data:`HEAD_ROWS` rows tell.
     Memory: one block, and the names of the labels.
     """
     with table_file(path) as file:
@@ -291,22 +280,15 @@ def table_blocks(
         file = file._replace(encoding=head.encoding)
         options = replace(options, delimiter=head.delimiter or options.delimiter)
         del head
-        columns = reading.features
-        read_blocks = partial(
-            record_blocks, file, options, columns, reading, block_rows, labelled=labelled
-        )
+        given = file, options, reading.features, reading, block_rows
+        read_blocks = partial(record_blocks, *given, labelled=labelled)
         names = reading.label_columns if labelled else ()
         if labelled and not names:
-            names = _label_names(read_blocks(), reading, file.name)
+            counts: Counter[str] = Counter()
+            for records in read_blocks():
+                counts.update(chain.from_iterable(label_sets(records, reading)))
+            warn_if_rare(counts, file.name, reading)
+            names = tuple(sorted(counts))
         for records in read_blocks():
             labels = label_sets(records, reading) if labelled else None
             yield content_of(records, reading, labels, names, row_names)
-
-
-def _label_names(blocks: Iterable[Records], reading: Reading, name: str) -> tuple[str, ...]:
-    """Return the labels that occur, sorted; warn where most of them occur once."""
-    counts: Counter[str] = Counter()
-    for records in blocks:
-        counts.update(chain.from_iterable(label_sets(records, reading)))
-    warn_if_rare(counts, name, reading)
-    return tuple(sorted(counts))

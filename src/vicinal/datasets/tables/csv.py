@@ -37,10 +37,10 @@ def shown(separator: str) -> str:
 def detect_delimiter(
     content: str, usual: str, wanted: Sequence[str], *, quoting: bool, path: FilePath
 ) -> str:
-    r"""Return the delimiter that fits the first rows of a table.
+    """Return the delimiter that fits the first rows of a table.
 
-    The usual delimiter is kept if it gives at least two columns in all rows, and no other delimiter
-    finds more of the wanted columns; otherwise the delimiter of the widest table is chosen.
+    The usual one is kept if it gives at least two columns in all rows and no other finds more of
+    the wanted columns; otherwise that of the widest table is chosen.
     """
     ranked = [usual, *(each for each in CANDIDATES if each != usual)]
     fits = {each: _fit(content, each, wanted, quoting) for each in ranked}
@@ -58,24 +58,17 @@ def _fit(content: str, delimiter: str, wanted: Sequence[str], quoting: bool) -> 
     reader = _reader(lines, delimiter, quoting)
     try:
         with long_cells():
-            rows = list(itertools.islice(filter(None, reader), _SAMPLE))
-    except csv.Error:
+            header, *rows = itertools.islice(filter(None, reader), _SAMPLE)
+    except (csv.Error, ValueError):  # damaged, or no row at all
         return 0, 0
-    if not rows:
-        return 0, 0
-    header = rows[0]
     is_even = all(len(cells) == len(header) for cells in rows)
     return sum(name in header for name in wanted), len(header) if is_even else 0
 
 
 def _reader(lines: Iterable[str], delimiter: str, quoting: bool) -> Any:
     """Return a reader that refuses damaged quotes."""
-    return csv.reader(
-        lines,
-        delimiter=delimiter,
-        quoting=csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE,
-        strict=True,
-    )
+    quotes: Any = csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE
+    return csv.reader(lines, delimiter=delimiter, quoting=quotes, strict=True)
 
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -170,7 +163,9 @@ def _layout(
     if options.columns is not None:
         quoting = options.quoting is not False
         # Names without a header do not fix the delimiter: it is detected as usual.
-        return _Layout(quoting, tuple(options.columns), _delimiter(head, path, options, delimiter))
+        if options.delimiter is None:
+            delimiter = detect_delimiter(head, delimiter, [], quoting=quoting, path=path)
+        return _Layout(quoting, tuple(options.columns), options.delimiter or delimiter)
     if known is not None and known.columns:
         names = _known_names(head, known, delimiter)
         if names is not None:
@@ -179,22 +174,10 @@ def _layout(
     if found is None:
         earlier = True if known is None else known.quoting
         return _Layout(earlier if options.quoting is None else options.quoting)
-    names_of_columns, sign = found
     quotes = "" if options.quoting else "; quotes are ordinary characters"
-    logger.info(
-        "%s: no header, columns %s%s (--columns and --quotes change this)",
-        path,
-        ", ".join(names_of_columns),
-        quotes,
-    )
-    return _Layout(options.quoting is True, names_of_columns, sign)
-
-
-def _delimiter(head: str, path: FilePath, options: TableOptions, usual: str) -> str:
-    """Return the delimiter of a file whose columns the caller has named."""
-    if options.delimiter is not None:
-        return options.delimiter
-    return detect_delimiter(head, usual, [], quoting=options.quoting is not False, path=path)
+    said = "%s: no header, columns %s%s (--columns and --quotes change this)"
+    logger.info(said, path, ", ".join(found[0]), quotes)
+    return _Layout(options.quoting is True, *found)
 
 
 def _known_names(head: str, known: Reading, delimiter: str) -> tuple[tuple[str, ...], str] | None:
@@ -225,6 +208,13 @@ def _first_cells(head: str, delimiter: str) -> list[str]:
     return line.split(delimiter)
 
 
+_BREAKS = re.compile(r"\r\n?|\n")
+IN_QUOTES = (
+    "cells of a table, in quotes as a whole or not at all (quoting=False, --no-quotes: quotes are "
+    "characters like others)"
+)
+
+
 class _CsvRows:
     """Reads the rows of a CSV file; `before` lines of it are no part of the table."""
 
@@ -232,27 +222,27 @@ class _CsvRows:
         self._reader, self._path, self._before = reader, path, before
 
     def read(self, most_rows: int, width: int | None = None) -> tuple[list[Any], "array[int]"]:
-        """Return the next rows that are not blank, of so many cells each, and their lines."""
-        rows: list[list[str]] = []
-        lines = array("q")
-        reader = self._reader
-        try:
-            with long_cells():
-                for cells in reader:
-                    if cells:
-                        rows.append(cells)
-                        lines.append(reader.line_num + self._before)
-                        if len(rows) == most_rows:
-                            break
-        except csv.Error as error:
+        """Return the next rows that are not blank, of so many cells each, and their last lines."""
+        reader, is_done = self._reader, False
+        while not is_done:
+            rows: list[list[str]] = []
+            start, error = reader.line_num + self._before, None
+            try:
+                with long_cells():
+                    rows.extend(itertools.islice(reader, most_rows))
+            except csv.Error as damage:
+                error = DataFormatError(
+                    self._path, IN_QUOTES, str(damage), reader.line_num + self._before
+                )
+            lines = _last_lines(rows, start, reader.line_num + self._before)
+            is_done = error is not None or not rows
+            if [] in rows:
+                lines = array("q", [line for row, line in zip(rows, lines, strict=True) if row])
+                rows = list(filter(None, rows))
             self._check(rows, lines, width)
-            expected = (
-                "cells of a table, in quotes as a whole or not at all (quoting=False, "
-                "--no-quotes: quotes are characters like others)"
-            )
-            line = reader.line_num + self._before
-            raise DataFormatError(self._path, expected, str(error), line) from None
-        self._check(rows, lines, width)
+            if error is not None:
+                raise error
+            is_done = is_done or bool(rows)
         return rows, lines
 
     def _check(self, rows: list[Any], lines: "array[int]", width: int | None) -> None:
@@ -262,6 +252,14 @@ class _CsvRows:
         at = next(at for at, cells in enumerate(rows) if len(cells) != width)
         expected = f"{width} cells, one per column"
         raise DataFormatError(self._path, expected, str(len(rows[at])), lines[at])
+
+
+def _last_lines(rows: Sequence[Sequence[str]], start: int, end: int) -> "array[int]":
+    """Return the line on which each row ends, of those that follow on line `start`."""
+    if end - start == len(rows):
+        return array("q", range(start + 1, end + 1))
+    heights = (1 + sum(len(_BREAKS.findall(cell)) for cell in row) for row in rows)
+    return array("q", itertools.islice(itertools.accumulate(heights, initial=start), 1, None))
 
 
 MARKS = (
@@ -317,17 +315,13 @@ def find_encoding(
     worse = _first_error(chunks(), chosen)
     if worse is not None:
         raise _not_in(chosen, path, *worse)
-    logger.info(
-        "%s: line %d is not UTF-8; read as %s (--encoding changes this)", path, bad[0], chosen
-    )
+    said = "%s: line %d is not UTF-8; read as %s (--encoding changes this)"
+    logger.info(said, path, bad[0], chosen)
     return chosen
 
 
 def _likely_encoding(chunks: Iterable[bytes]) -> str:
-    """Return the encoding of bytes that are not UTF-8, by ``charset-normalizer``.
-
-    Texts in Latin letters are cp1252 if they can be: a few accents do not tell its relatives apart.
-    """
+    """Return the encoding of bytes that are not UTF-8; Latin letters are cp1252 if they can be."""
     from charset_normalizer import from_bytes
 
     lines = itertools.chain.from_iterable(chunk.split(b"\n") for chunk in chunks)

@@ -29,7 +29,12 @@ def folder_records(path: FilePath, options: TableOptions, *, labelled: bool) -> 
     if not documents:
         expected = "documents NAME.txt, with labels in NAME.tsv or NAME.key"
         raise DataFormatError(path, expected, "a folder without .txt files")
-    keys, ending = _label_files(path, documents)
+    found = {}
+    for ending in LABEL_ENDINGS:
+        files = {_stem(each): each for each in _files(path, ending)}
+        found[ending] = {name: file for name, file in files.items() if name in documents}
+    ending = max(LABEL_ENDINGS, key=lambda each: len(found[each]))  # what more documents have
+    keys = found[ending]
     names = [name for name in documents if name in keys or not labelled]
     if labelled:
         _check_labels(path, documents, keys, ending)
@@ -50,16 +55,6 @@ def _files(path: FilePath, ending: str) -> Iterator[Path]:
 
 def _stem(file: Path) -> str:
     return Path(bare_name(file)).stem
-
-
-def _label_files(path: FilePath, documents: dict[str, Path]) -> tuple[dict[str, Path], str]:
-    """Return the files of labels by document: of the kind that more documents have."""
-    found = {}
-    for ending in LABEL_ENDINGS:
-        files = {_stem(each): each for each in _files(path, ending)}
-        found[ending] = {name: file for name, file in files.items() if name in documents}
-    best = max(LABEL_ENDINGS, key=lambda ending: len(found[ending]))
-    return found[best], best
 
 
 def _check_labels(

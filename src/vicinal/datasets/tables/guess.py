@@ -97,9 +97,11 @@ def kind_of(cells: Sequence[object], decimal: str = ".") -> Kind:
 def is_identifier(cells: Sequence[object]) -> bool:
     """Tell whether a column only identifies the rows, by consecutive numbers or unique codes."""
     texts = ["" if cell is None else str(cell).strip() for cell in cells]
-    if len(texts) < 2 or len(set(texts)) < len(texts):
+    if len(texts) < 2 or not (texts[0].isdecimal() or _CODE.fullmatch(texts[0])):
         return False
-    return is_counting(cells) or all(_CODE.fullmatch(text) for text in texts)
+    return len(set(texts)) == len(texts) and (
+        is_counting(cells) or all(_CODE.fullmatch(text) for text in texts)
+    )
 
 
 def is_counting(cells: Sequence[object]) -> bool:
@@ -197,11 +199,8 @@ def _features(
             _log_text(records, text, used)
             return (text,), (), (), "."
     free = [name for name in records.names if name not in used]
-    left_out = [
-        name
-        for name in ([] if given else free)
-        if name in records.repeated or _names_rows(records, name)
-    ]
+    without = [name for name in free if name in records.repeated or _names_rows(records, name)]
+    left_out = [] if given else without
     if len(left_out) == len(free):  # nothing but names of rows is left
         own = options.row_names
         if own is not None and not _names_rows(records, own):
@@ -264,19 +263,14 @@ def _log_text(records: Records, text: str, used: set[str | None]) -> None:
 def _log_kinds(kinds: dict[Kind, list[str]], left_out: list[str], decimal: str) -> None:
     """Log the guessed kind of each column."""
     words = {"text": "text", "number": "numeric", "date": "date", "category": "categorical"}
-    said = [
+    said = ", ".join(
         f"{len(names)} {words[kind]} ({first_of(names)})" for kind, names in kinds.items() if names
-    ]
-    besides = (
-        f"; not used: {first_of([name or 'unnamed' for name in left_out])}" if left_out else ""
     )
-    sign = "; decimal comma" if decimal == "," and kinds["number"] else ""
-    logger.info(
-        "features: %s%s%s (--feature-columns or --text changes this)",
-        ", ".join(said),
-        sign,
-        besides,
-    )
+    if decimal == "," and kinds["number"]:
+        said += "; decimal comma"
+    if left_out:
+        said += f"; not used: {first_of([name or 'unnamed' for name in left_out])}"
+    logger.info("features: %s (--feature-columns or --text changes this)", said)
 
 
 def _expand(records: Records, names: Sequence[str] | None, option: str) -> tuple[str, ...]:
@@ -299,4 +293,4 @@ def _expand(records: Records, names: Sequence[str] | None, option: str) -> tuple
 def _is_indicator(cells: Sequence[object]) -> bool:
     """Tell whether a column contains both 0 and 1 and nothing else."""
     words = {str(cell).strip().lower() for cell in cells if cell is not MISSING}
-    return bool(words & ONES) and bool(words & ZEROS) and words <= ONES | ZEROS
+    return bool(words & ONES and words & ZEROS) and words <= ONES | ZEROS

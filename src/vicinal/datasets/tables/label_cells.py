@@ -4,7 +4,7 @@ import ast
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -22,12 +22,14 @@ _MOST_LITERAL = 1_000_000
 """Maximum length of a cell that is parsed as a Python list."""
 
 
-def cell_labels(value: Any, separator: str) -> list[str] | None:
+def cell_labels(
+    value: Any, separator: str, strip: Callable[[str], str] = str.strip
+) -> list[str] | None:
     """Return the labels in a cell, each once; None if it contains anything else."""
     if isinstance(value, str):
         found = None if value[-1:].isalnum() else listed_labels(value)
         if found is None:
-            return list(dict.fromkeys(split_labels(value, separator)))
+            return split_labels(value, separator, strip)
         value = found
     elif isinstance(value, int) and not isinstance(value, bool):
         value = [value]
@@ -40,11 +42,7 @@ def cell_labels(value: Any, separator: str) -> list[str] | None:
 
 
 def listed_labels(cell: str) -> list[Any] | None:
-    """Return the list that a cell contains as text, or None if it is not a list.
-
-    Accepts JSON lists, Python's notation for lists, tuples and sets, NumPy's for arrays, and names
-    in square brackets without quotes.
-    """
+    """Return the list that a cell holds in the notation of JSON, Python or NumPy; None if none."""
     cell = cell.strip()
     if not cell.endswith(_ENDS) or len(cell) > _MOST_LITERAL or not _LITERAL.fullmatch(cell):
         return None
@@ -64,29 +62,21 @@ def listed_labels(cell: str) -> list[Any] | None:
         return list(value)
     if isinstance(value, set):
         return sorted(value, key=str)
-    return _unquoted(cell)
-
-
-def _unquoted(cell: str) -> list[str] | None:
-    """Return the names in square brackets, written without quotes."""
-    inner = cell[1:-1]
+    inner = cell[1:-1]  # names without quotes?
     if not cell.startswith("[") or any(sign in inner for sign in "[]{}'\""):
         return None
-    return [name.strip() for name in inner.split(",") if name.strip()]
+    return [part.strip() for part in inner.split(",") if part.strip()]
 
 
-def split_labels(cell: str, separator: str) -> list[str]:
-    """Return the names in a cell without surrounding blanks; ``""`` does not split it."""
-    names = cell.split(separator) if separator else [cell]
-    found = filter(None, map(str.strip, names))
-    return list(map(_bare, found) if "<" in cell else found)
+def split_labels(cell: str, separator: str, strip: Callable[[str], str] = str.strip) -> list[str]:
+    """Return the names in a cell, each once and without blanks; ``""`` does not split it."""
+    found = filter(None, map(strip, cell.split(separator) if separator else (cell,)))
+    return list(dict.fromkeys(map(_bare, found) if "<" in cell else found))
 
 
 def _bare(name: str) -> str:
     """Return a URI without angle brackets; other names are returned unchanged."""
-    if name[0] == "<" and name[-1] == ">" and URIS.fullmatch(name):
-        return name[1:-1]
-    return name
+    return name[1:-1] if name[0] + name[-1] == "<>" and URIS.fullmatch(name) else name
 
 
 STRONG = (";", "|", "\t", "\n")
@@ -96,33 +86,27 @@ STRONG = (";", "|", "\t", "\n")
 def detect_separator(cells: Sequence[object]) -> str:
     """Return the separator of the labels in these cells; ``""`` if there is none.
 
-    Cells that contain a list are ignored. URIs are separated by blanks. A strong separator is
-    chosen if at least half as many cells contain it as contain a comma; otherwise the comma if any
-    cell contains one. Blanks are chosen only if splitting at them gives fewer names than there are
-    different cells: splitting names of several words would give more.
+    A strong separator is chosen if at least half as many cells contain it as contain a comma, and
+    blanks only if splitting at them gives fewer names than there are different cells: splitting
+    names of several words would give more.
     """
-    every = Counter(cell.strip() for cell in cells if isinstance(cell, str))  # cells often recur
-    texts = {
-        cell: n for cell, n in every.items() if cell[-1:].isalnum() or listed_labels(cell) is None
-    }
+    texts = Counter(map(str.strip, [cell for cell in cells if isinstance(cell, str)]))
+    for cell in [cell for cell in texts if not cell[-1:].isalnum()]:
+        if listed_labels(cell) is not None:
+            del texts[cell]
     if any(texts) and all(URIS.fullmatch(cell) for cell in texts if cell):
         return " "
-    counts = {
-        sign: sum(count for cell, count in texts.items() if sign in cell) for sign in (*STRONG, ",")
-    }
+    together, counts = "\0".join(texts), dict.fromkeys((*STRONG, ","), 0)
+    for sign in filter(together.__contains__, counts):
+        counts[sign] = sum(n for cell, n in texts.items() if sign in cell)
     strong = max(STRONG, key=counts.__getitem__)
     if counts[strong] and 2 * counts[strong] >= counts[","]:
         return strong
     if counts[","]:
         return ","
-    return " " if _blanks_separate(texts) else ""
-
-
-def _blanks_separate(texts: Iterable[str]) -> bool:
-    """Tell whether the cells have fewer different words than there are different cells."""
     whole = {" ".join(text.split()) for text in texts if text.strip()}
     words = {word for text in whole for word in split_labels(text, " ")}
-    return any(" " in text for text in whole) and len(words) < len(whole)
+    return " " if any(" " in text for text in whole) and len(words) < len(whole) else ""
 
 
 ONES = frozenset({
@@ -139,10 +123,7 @@ FEWEST_SUSPICIOUS = 10
 
 
 def read_labels(records: Records, reading: Reading) -> tuple[list[list[str]], tuple[str, ...]]:
-    """Return the labels of each row, each once, and those that occur, sorted.
-
-    Warn if the separator looks wrong.
-    """
+    """Return the labels of each row and those that occur; warn if the separator looks wrong."""
     sets = label_sets(records, reading)
     counts = Counter(chain.from_iterable(sets))
     if not reading.label_columns and reading.labels is not None:
@@ -160,66 +141,60 @@ def label_sets(records: Records, reading: Reading) -> list[list[str]]:
     records.join(column)
     separator = reading.separator or ""
     parsed = records.parsed.get((column, separator), {})
-    sets = []
-    for at, cell in enumerate(records.cells_or_lists(column)):
-        labels = parsed.get(cell) if isinstance(cell, str) else None
-        if labels is None:
-            labels = _row_labels(records, column, cell, separator)
-        if labels is None:
-            raise records.error(at, f"labels in {column!r}", described(cell))
-        sets.append(labels)
-    return sets
+    cells = records.cells_or_lists(column)
+    known = [parsed.get(cell) if isinstance(cell, str) else None for cell in cells]
+    return [
+        _row_labels(records, column, at, separator) if labels is None else labels
+        for at, labels in enumerate(known)
+    ]
 
 
-def _row_labels(records: Records, column: str, cell: Any, separator: str) -> list[str] | None:
-    """Return the labels in a cell, or in the cells of all columns of its name."""
-    if column not in records.repeated:
-        return cell_labels(cell, separator)
-    found = [cell_labels(each, separator) for each in cell]
+def _row_labels(records: Records, column: str, at: int, separator: str) -> list[str]:
+    """Return the labels in the cell of a row, or in those of all columns of the name."""
+    cell = records.columns[column][at]
+    cells = cell if column in records.repeated else [cell]
+    found = [cell_labels(each, separator) for each in cells]
     labels = [names for names in found if names is not None]
-    return list(dict.fromkeys(chain.from_iterable(labels))) if len(labels) == len(found) else None
+    if len(labels) < len(found):
+        raise records.error(at, f"labels in {column!r}", described(cell))
+    return list(dict.fromkeys(chain.from_iterable(labels)))
 
 
-class _Shared(dict[str, str]):
-    """Each name once, so that cells with the same label share it."""
+class _Stripped(dict[str, str]):
+    """Parts of cells without blanks, so that cells share their labels and strip each part once."""
 
-    def __missing__(self, name: str) -> str:
-        """Keep a new name."""
-        self[name] = name
+    def __missing__(self, part: str) -> str:
+        """Keep a new part."""
+        name = part.strip()
+        self[part] = name = self.setdefault(name, name)
         return name
 
 
-def find_separator(records: Records, column: str, given: str | None) -> str | None:
-    """Return the separator given by the caller, or detect it in the cells and log it.
+LABELS_FROM = "labels from %s %r, %s: %d labels (--labels and --separator change this)"
 
-    None if there is none to be seen, because every cell is a list: another file may have one.
-    """
+
+def find_separator(records: Records, column: str, given: str | None) -> str | None:
+    """Return the separator given, or detect and log it; None if every cell is a list."""
     if given is not None:
         return given
     if column in records.repeated:
         return _repeated_separator(records, column)
     cells = records.cells(column)
-    found = detect_separator(cells)
-    if any(isinstance(cell, list) and isinstance(cell[0], dict) for cell in cells if cell):
+    found, strip = detect_separator(cells), _Stripped().__getitem__
+    lists = [cell for cell in cells if isinstance(cell, list)]
+    if any(cell and isinstance(cell[0], dict) for cell in lists):
         logger.info(
             "labels from column %r, the name of each object (--labels changes this)", column
         )
     texts = {cell for cell in cells if isinstance(cell, str)}
     if texts:
-        names = _Shared()
-        records.parsed[column, found] = {
-            cell: [*map(names.__getitem__, cell_labels(cell, found) or ())] for cell in texts
-        }
-        others = (cell_labels(cell, found) for cell in cells if not isinstance(cell, str))
-        names.update((name, name) for labels in others for name in labels or ())
+        parsed = {cell: cell_labels(cell, found, strip) or [] for cell in texts}
+        records.parsed[column, found] = parsed
+        others = (cell_labels(cell, found) or () for cell in cells if not isinstance(cell, str))
+        labels = set(chain(chain.from_iterable(parsed.values()), chain.from_iterable(others)))
         how = f"split at {shown(found)}" if found else "one label or a list per cell"
-        logger.info(
-            "labels from column %r, %s: %d labels (--labels and --separator change this)",
-            column,
-            how,
-            len(names),
-        )
-    elif any(isinstance(cell, list) for cell in cells):
+        logger.info(LABELS_FROM, "column", column, how, len(labels))
+    elif lists:
         logger.info("labels from column %r, a list per cell (--labels changes this)", column)
     return found if texts else None
 
@@ -227,20 +202,15 @@ def find_separator(records: Records, column: str, given: str | None) -> str | No
 def _repeated_separator(records: Records, column: str) -> str:
     """Return what separates the labels of several columns, and log that they are used.
 
-    Columns of one name, as issue trackers export them, have one label per cell. Those of columns
-    that the caller names may be split.
+    Columns of one name have one label per cell. Those that the caller names may be split.
     """
     cells = records.cells_or_lists(column)
     found = detect_separator(list(chain.from_iterable(cells))) if "," in column else ""
     found = found if found in STRONG else ""
-    sets = (_row_labels(records, column, cell, found) for cell in cells)
-    logger.info(
-        "labels from %d columns %r, %s: %d labels (--labels and --separator change this)",
-        records.repeated[column],
-        column,
-        f"split at {shown(found)}" if found else "one label per cell",
-        len({label for labels in sets for label in labels or ()}),
-    )
+    sets = (_row_labels(records, column, at, found) for at in range(records.n_rows))
+    how = f"split at {shown(found)}" if found else "one label per cell"
+    n_labels = len(set(chain.from_iterable(sets)))
+    logger.info(LABELS_FROM, f"{records.repeated[column]} columns", column, how, n_labels)
     return found
 
 
@@ -263,18 +233,12 @@ def warn_if_rare(counts: Counter[str], path: FilePath, reading: Reading) -> None
 
     Blanks separate words of a name if something else separates the labels, or if they are in lists.
     """
-    signs = r"[\s,;|/+&]" if reading.separator == "" else r"[,;|/+&]"
-    split = re.compile(signs).search
-    rare = [label for label, n in counts.items() if n == 1 and "://" not in label and split(label)]
-    once = len(rare)
-    if len(counts) >= FEWEST_SUSPICIOUS and 2 * once > len(counts):
-        example = rare[0]
+    split = re.compile(r"[\s,;|/+&]" if reading.separator == "" else r"[,;|/+&]").search
+    once = (label for label, count in counts.items() if count == 1)
+    rare = [label for label in once if "://" not in label and split(label)]
+    if len(counts) >= FEWEST_SUSPICIOUS and 2 * len(rare) > len(counts):
         logger.warning(
             "%s: %d of %d labels in column %r occur only once, such as %r; if that is a set of "
             "labels, state their separator with --separator",
-            path,
-            once,
-            len(counts),
-            reading.labels,
-            example,
+            *(path, len(rare), len(counts), reading.labels, rare[0]),
         )

@@ -70,18 +70,11 @@ class TableOptions:
             raise InvalidArgumentError("feature_columns", "None if text is given", [*self.text])
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '\r\n"'):
             raise InvalidArgumentError("delimiter", "one character", repr(self.delimiter))
-        if self.encoding is not None:
-            _check_encoding(self.encoding)
-
-
-def _check_encoding(encoding: str) -> None:
-    """Raise unless Python supports the encoding for text."""
-    try:
-        "a".encode(encoding)
-    except (LookupError, ValueError):
-        raise InvalidArgumentError(
-            "encoding", "an encoding such as utf-8, utf-16, cp1252 or latin-1", repr(encoding)
-        ) from None
+        try:
+            "a".encode(self.encoding or "utf-8")
+        except (LookupError, ValueError):
+            expected = "an encoding such as utf-8, utf-16, cp1252 or latin-1"
+            raise InvalidArgumentError("encoding", expected, repr(self.encoding)) from None
 
 
 @dataclass(frozen=True)
@@ -170,26 +163,20 @@ class Reading:
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
         given: dict[str, Any] = {"quoting": state.get("quoting", True) is True}
-        for name in ("text", "numbers", "categories", "label_columns"):
+        listed = ("text", "numbers", "categories", "label_columns")
+        for name in listed if "columns" not in state else (*listed, "columns"):
             given[name] = read_names(state, name)
-        for name in ("labels", "separator", "row_names", "encoding", "delimiter"):
-            given[name] = _word(state, name)
-        if "columns" in state:
-            given["columns"] = read_names(state, "columns")
-        found = cls(**given, decimal=_word(state, "decimal") or ".")
+        for name in ("labels", "separator", "row_names", "encoding", "delimiter", "decimal"):
+            given[name] = value = state.get(name)
+            if not isinstance(value, str | None):
+                got = type(value).__name__
+                raise ModelFormatError(f"{name}: expected text or null, got {got}")
+        found = cls(**{**given, "decimal": given["decimal"] or "."})
         if not found.features:
             raise ModelFormatError("reading: expected columns to learn from, got none")
         if found.decimal not in (".", ","):
             raise ModelFormatError(f"decimal: expected a point or a comma, got {found.decimal!r}")
         return found
-
-
-def _word(state: Mapping[str, State], key: str) -> str | None:
-    """Return a string or None."""
-    value = state.get(key)
-    if value is None or isinstance(value, str):
-        return value
-    raise ModelFormatError(f"{key}: expected text or null, got {type(value).__name__}")
 
 
 MOST_CHARACTERS = 2**24
@@ -250,10 +237,8 @@ class Records:
         for column in wanted:
             if column not in self.columns:
                 how = "" if option is None else f" (see {option})"
-                got = shown_columns(list(self.columns))
-                raise DataFormatError(
-                    self.path, f"a column {column!r}{how}", got[:200], self.header_line
-                )
+                got = shown_columns(list(self.columns))[:200]
+                raise DataFormatError(self.path, f"a column {column!r}{how}", got, self.header_line)
 
     def require_one(self, wanted: Iterable[str]) -> None:
         """Raise if a column does not exist, or if there are several of its name."""
@@ -287,9 +272,8 @@ without a header."""
 def shown_columns(names: Sequence[str]) -> str:
     """Return the columns of a table for messages, without cells of a file that has no header."""
     if any(len(name) > LONGEST_NAME or len(name.split()) > MOST_WORDS for name in names):
-        return (
-            f"{len(names)} columns that are named like texts (a file without a header: --columns)"
-        )
+        why = "(a file without a header: --columns)"
+        return f"{len(names)} columns that are named like texts {why}"
     return "columns " + first_of([repr(name) for name in names], 10)
 
 
@@ -359,23 +343,16 @@ def whole_table(blocks: Iterable[Records], most_bytes: int) -> Records:
             raise DataFormatError(block.path, expected, "more", block.lines[-1])
         if whole is None:
             whole = replace(block, lines=array("q", block.lines))
-        else:
-            _append(whole, block)
+            continue
+        n_before = whole.n_rows
+        whole.lines.extend(block.lines)
+        for name, cells in block.columns.items():
+            whole.columns.setdefault(name, [MISSING] * n_before).extend(cells)
+        for cells in whole.columns.values():
+            cells += [MISSING] * (whole.n_rows - len(cells))
     if whole is None:
         raise ValueError("expected at least one block")
     return whole
-
-
-def _append(whole: Records, block: Records) -> None:
-    """Append the rows of a block to a table."""
-    n_before = whole.n_rows
-    whole.lines.extend(block.lines)
-    for name, cells in block.columns.items():
-        if name not in whole.columns:
-            whole.columns[name] = [MISSING] * n_before
-        whole.columns[name] += cells
-    for cells in whole.columns.values():
-        cells += [MISSING] * (whole.n_rows - len(cells))
 
 
 _OBJECT_BYTES = 56

@@ -62,9 +62,8 @@ def _records(rows: Sequence[Sequence[Any]], path: FilePath, sheet: str) -> Recor
     header = [_text(cell).strip() for cell in first[:width]]
     if not rest:
         raise DataFormatError(path, "rows of a table", f"a header only in sheet {sheet!r}")
-    columns, repeated = by_column(
-        header, ([_text(row[at]) for _, row in rest] for at in range(width))
-    )
+    cells = ([_text(row[at]) for _, row in rest] for at in range(width))
+    columns, repeated = by_column(header, cells)
     lines = array("q", [line for line, _ in rest])
     return Records(path, columns, lines, header_line=header_line, repeated=repeated)
 

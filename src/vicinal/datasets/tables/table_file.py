@@ -14,12 +14,7 @@ from vicinal._core.arrays import Features
 from vicinal._core.labels import indicator_of
 from vicinal.datasets.data_files import FilePath, write_data
 from vicinal.datasets.dataset import Dataset, by_content
-from vicinal.datasets.tables.content import (
-    category_of,
-    column_numbers,
-    row_texts,
-    wanted_columns,
-)
+from vicinal.datasets.tables.content import category_of, column_numbers, row_texts, wanted_columns
 from vicinal.datasets.tables.csv import DELIMITERS, written_lines
 from vicinal.datasets.tables.guess import find_reading
 from vicinal.datasets.tables.label_cells import read_labels
@@ -73,11 +68,9 @@ def read_table(
 
     `options` are the fields of ``TableOptions`` and of ``Words``.
     """
-    bag = Words(
-        **{each.name: options.pop(each.name) for each in fields(Words) if each.name in options}
-    )
-    columns = (text,) if isinstance(text, str) else text
-    how = TableOptions(columns, labels, **options)
+    of_words = options.keys() & {each.name for each in fields(Words)}
+    bag = Words(**{name: options.pop(name) for name in of_words})
+    how = TableOptions((text,) if isinstance(text, str) else text, labels, **options)
     records = read_records(path, how, wanted_columns(how, None))
     reading = find_reading(records, how)
     X, feature_names = table_features(records, reading, bag)
@@ -116,15 +109,18 @@ def write_table(
 ) -> None:
     """Write a table whose text column lists the tokens of each row, each as often as it occurs.
 
-    Values must be counts: whole numbers from 0 to a million. To read the same data set back, pass
-    ``weighting="counts"``, and ``vocabulary`` and ``label_names`` to keep their order and those
-    that no row uses. Row names are written to the column `row_names`; the split is not written.
+    To read the same data set back, pass ``weighting="counts"``, and ``vocabulary`` and
+    ``label_names`` to keep their order and those that no row uses. The split is not written.
     """
     ending = table_ending(path, WRITTEN)
     columns = ([] if dataset.row_names is None else [row_names]) + [text, labels]
     if len(set(columns)) != len(columns):
         raise InvalidArgumentError("columns", "different names", columns)
-    _check_counts(dataset)
+    values = dataset.X if isinstance(dataset.X, np.ndarray) else dataset.X.data
+    bad = values[(values < 0) | (values > MOST_REPEATS) | (values != np.floor(values))]
+    if bad.size:
+        expected = f"counts (whole numbers from 0 to {MOST_REPEATS}) in a table of text"
+        raise InvalidArgumentError("X", expected, f"{bad.ravel()[0]:g}")
     rows = _records(dataset)
     if ending in DELIMITERS:
         cells = ([c if isinstance(c, str) else _as_json(c) for c in row] for row in rows)
@@ -135,15 +131,6 @@ def write_table(
 
 def _as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _check_counts(dataset: Dataset) -> None:
-    """Raise if a value is not a count."""
-    values = dataset.X if isinstance(dataset.X, np.ndarray) else dataset.X.data
-    bad = values[(values < 0) | (values > MOST_REPEATS) | (values != np.floor(values))]
-    if bad.size:
-        expected = f"counts (whole numbers from 0 to {MOST_REPEATS}) in a table of text"
-        raise InvalidArgumentError("X", expected, f"{bad.ravel()[0]:g}")
 
 
 def _records(dataset: Dataset) -> Iterator[list[Any]]:

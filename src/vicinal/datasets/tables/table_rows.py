@@ -66,10 +66,7 @@ def table_document(content: str) -> list[Record] | None:
 
 
 def array_rows(pieces: Iterable[str], path: FilePath) -> Iterator[Record]:
-    """Yield the objects of an array that comes in pieces, each with the line it begins on.
-
-    Memory: one object and one piece.
-    """
+    """Yield the objects of an array that comes in pieces, each with the line it begins on."""
     decoder = json.JSONDecoder()
     buffer = _Pieces(pieces)
     buffer.skip("[")
@@ -87,7 +84,7 @@ def array_rows(pieces: Iterable[str], path: FilePath) -> Iterator[Record]:
                     got = str(error)[:80]
                     raise DataFormatError(path, "a JSON object", got, buffer.line) from None
         _check_size(end - buffer.at, path, buffer.line)
-        yield Record(_object(values, path, buffer.line), buffer.line)
+        yield _record(values, path, buffer.line)
         buffer.at = end
 
 
@@ -132,14 +129,14 @@ def line_records(lines: Iterable[str], path: FilePath) -> Iterator[Record]:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise DataFormatError(path, "a JSON object", str(error)[:80], line) from None
-        yield Record(_object(values, path, line), line)
+        yield _record(values, path, line)
 
 
-def _object(values: Any, path: FilePath, line: int) -> dict[str, Any]:
+def _record(values: Any, path: FilePath, line: int) -> Record:
     """Return a row after checking that it is an object."""
     if not isinstance(values, dict):
         raise DataFormatError(path, "a JSON object", type(values).__name__, line)
-    return values
+    return Record(values, line)
 
 
 def _check_size(size: int, path: FilePath, line: int) -> None:
@@ -199,10 +196,7 @@ def read_records(
     *,
     labelled: bool = True,
 ) -> Records:
-    """Return the cells of a table: all its blocks.
-
-    Memory: the file, and every cell as a Python object.
-    """
+    """Return the cells of a table: all its blocks. Memory: the file, and every cell."""
     if is_folder(path):
         return folder_records(path, options, labelled=labelled)
     most_bytes = options.max_bytes
@@ -291,8 +285,7 @@ def record_blocks(
 ) -> Iterator[Records]:
     """Yield the rows of a table, at most `block_rows` at a time; each block is a table.
 
-    The kind of the file is told by its extension, or by its content if it has none. Memory: the
-    cells of one block; spreadsheets and folders of documents are one block.
+    Memory: the cells of one block; spreadsheets and folders of documents are one block.
     """
     if file.path.is_dir():
         yield folder_records(file.path, options, labelled=labelled)
@@ -314,30 +307,22 @@ def record_blocks(
         raise DataFormatError(file.name, "rows of a table", "an empty file")
     is_json = file.ending in JSON_ENDINGS
     if is_json or (file.ending is None and head.lstrip()[:1] in ("{", "[")):
+        is_empty = True
         with file.open_text(encoding, "\n") as lines:
             rows = _json_rows(lines, head, file.name)
-            yield from _gathered(rows, file, block_rows, encoding)
+            while block := list(itertools.islice(rows, block_rows)):
+                is_empty = False
+                yield gather(file.name, block, encoding=encoding)
+        if is_empty:
+            raise DataFormatError(file.name, "rows of a table", "none")
         return
     usual = DELIMITERS[file.ending or ".csv"]
     if known is not None and known.delimiter is not None:
         usual = known.delimiter
     with file.open_text(encoding, "") as lines:
-        blocks = csv_blocks(lines, file.name, options, wanted, known, usual, block_rows)
-        for block in blocks:
-            block.encoding = encoding
-            yield block
-
-
-def _gathered(
-    rows: Iterator[Record], file: TableFile, block_rows: int, encoding: str
-) -> Iterator[Records]:
-    """Yield rows of a JSON file in blocks."""
-    n_blocks = 0
-    while block := list(itertools.islice(rows, block_rows)):
-        n_blocks += 1
-        yield gather(file.name, block, encoding=encoding)
-    if not n_blocks:
-        raise DataFormatError(file.name, "rows of a table", "none")
+        for each in csv_blocks(lines, file.name, options, wanted, known, usual, block_rows):
+            each.encoding = encoding
+            yield each
 
 
 def _head(file: TableFile, encoding: str) -> str:
@@ -349,10 +334,7 @@ def _head(file: TableFile, encoding: str) -> str:
 
 
 def _json_rows(lines: io.TextIOBase, head: str, name: str) -> Iterator[Record]:
-    """Yield the rows of JSON lines, of an array of objects, or of one object: a whole table.
-
-    Memory: an object that is a whole table is read at once.
-    """
+    """Yield the rows of JSON lines, of an array of objects, or of one object: a whole table."""
     start = head.lstrip()
     if start.startswith("[") and start[1:].lstrip()[:1] in ("{", "]", ""):
         return array_rows(iter(lambda: lines.read(_PIECE), ""), name)
@@ -391,10 +373,7 @@ def _parquet_blocks(file: TableFile, block_rows: int) -> Iterator[Records]:
     parquet = optional_module("pyarrow.parquet", "frames")
     n_rows = 0
     try:
-        with (
-            file.open() as stream,
-            parquet.ParquetFile(stream, buffer_size=_PIECE) as table,
-        ):
+        with file.open() as stream, parquet.ParquetFile(stream, buffer_size=_PIECE) as table:
             names = table.schema_arrow.names
             for batch in table.iter_batches(min(block_rows, _BATCH), use_threads=False):
                 columns = batch.to_pydict()
@@ -403,9 +382,8 @@ def _parquet_blocks(file: TableFile, block_rows: int) -> Iterator[Records]:
                     yield Records(file.name, columns, array("q", numbers))
                 n_rows += batch.num_rows
     except UnicodeDecodeError:
-        raise DataFormatError(
-            file.name, "a Parquet file with text in UTF-8", "other bytes", n_rows + 1
-        ) from None
+        expected = "a Parquet file with text in UTF-8"
+        raise DataFormatError(file.name, expected, "other bytes", n_rows + 1) from None
     except (pa.ArrowException, OSError) as error:
         raise DataFormatError(file.name, "a Parquet file", str(error)[:80]) from None
     if not n_rows:
