@@ -216,17 +216,8 @@ class Blend(IncrementalEstimator):
         combine = check_option("combine", self.combine, COMBINATIONS)
         seed = check_integer("random_state", self.random_state, low=0)
         memory, parts = check_memory(self.max_memory), check_parts(self.parts)
-        return BlendScoring.fit(
-            training,
-            self.metric,
-            combine,
-            seed,
-            memory,
-            self.n_jobs,
-            self.algorithm,
-            parts,
-            self._views(),
-        )
+        known = training, self.metric, combine, seed, memory
+        return BlendScoring.fit(*known, self.n_jobs, self.algorithm, parts, self._views())
 
     # -- several views
 
