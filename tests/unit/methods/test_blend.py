@@ -247,7 +247,7 @@ def test_other_thresholds(fitted):
         ({"combine": "network"}, "combine: expected one of"),
         ({"random_state": -1}, "random_state: expected an integer of at least 0"),
         ({"max_memory": "2G"}, "max_memory: expected an integer"),
-        ({"recalibrate_at": "often"}, "recalibrate_at: expected one of"),
+        ({"recalibrate_at": "often"}, "recalibrate_at: expected a share of the rows"),
     ],
 )
 def test_refuses(params, message):

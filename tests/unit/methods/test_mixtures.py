@@ -121,6 +121,17 @@ def test_the_line_beside_trees_has_the_least_shrunk_log_loss(scale: float) -> No
     np.testing.assert_allclose(found, z @ best[:-1] + best[-1], atol=2e-3 * np.abs(found).max())
 
 
+def test_a_cell_has_the_same_bits_alone_as_among_others() -> None:
+    rng = np.random.default_rng(2)
+    for n_columns in (1, 3, 12, 23, 31, 70):
+        cells = rng.normal(size=(200, n_columns)).astype(np.float32)
+        line = rng.normal(size=2 * n_columns + 1)
+        alone = [float(along(line, cells[[row]])[0]) for row in range(200)]
+        assert (
+            alone == along(line, cells).tolist() == along(line, np.asfortranarray(cells)).tolist()
+        )
+
+
 @pytest.mark.parametrize("true", [np.ones(300), np.repeat([0.0, 1.0], 150)])
 def test_a_line_is_finite_where_cells_are_all_true_or_told_apart(true: np.ndarray) -> None:
     cells = np.linspace(-1, 1, 300, dtype=np.float32)[:, None]
