@@ -247,7 +247,7 @@ def test_other_thresholds(fitted):
         ({"combine": "network"}, "combine: expected one of"),
         ({"random_state": -1}, "random_state: expected an integer of at least 0"),
         ({"max_memory": "2G"}, "max_memory: expected an integer"),
-        ({"recalibrate_at": "often"}, "recalibrate_at: expected one of"),
+        ({"recalibrate_at": "often"}, "recalibrate_at: expected a share of the rows"),
     ],
 )
 def test_refuses(params, message):
@@ -282,7 +282,8 @@ def test_parts_that_do_not_fit_the_rows_are_refused(fitted, change):
         parts["looks"][1] = type(parts["looks"][1]).from_state({**look, "first": np.ones(3)})
     else:
         mixture = parts["mixture"].get_state()
-        parts["mixture"] = Trees.from_state({**mixture, "n_columns": mixture["n_columns"] + 1})
+        wider = {"n_columns": mixture["n_columns"] + 1, "line": np.empty(0)}
+        parts["mixture"] = Trees.from_state({**mixture, **wider})
     damaged = type(state["scoring"]).from_state(parts)
     with pytest.raises(ModelFormatError, match=change):
         Blend.from_state({**state, "scoring": damaged})

@@ -1,5 +1,6 @@
-"""The mixtures of the blend against their definitions: trees, convex weights, logistic line."""
+"""The mixtures of the blend against their definitions: trees, convex weights, logistic lines."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -8,7 +9,18 @@ from scipy import optimize
 
 from vicinal.errors import ModelFormatError
 from vicinal.explanation import exact_shapley
-from vicinal.methods.blend.mixture import ConvexMix, Trees
+from vicinal.methods.blend import mixture
+from vicinal.methods.blend.mixture import (
+    LINE_L2,
+    MOST_LINE_CELLS,
+    N_FOLDS,
+    ConvexMix,
+    Trees,
+    along,
+    fit_boosting,
+    fit_line,
+    row_folds,
+)
 
 pytestmark = pytest.mark.native
 
@@ -89,6 +101,69 @@ def test_scores_that_tell_true_from_false_without_fail_get_a_finite_line() -> No
     np.testing.assert_allclose(odds, slope * z + intercept, rtol=1e-4)
 
 
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_the_line_beside_trees_has_the_least_shrunk_log_loss(scale: float) -> None:
+    rng = np.random.default_rng(8)
+    cells = rng.normal(0.2, 0.4, size=(300, 3)).astype(np.float32)
+    cells[:, 2] = 0.5  # a column that says nothing
+    true = (rng.logistic(size=300) < 3 * scale * cells[:, 0]).astype(float)
+    columns = np.hstack([cells, np.sign(cells) * np.sqrt(np.abs(cells))]).astype(float)
+    z = np.delete(columns, [2, 5], axis=1)
+    z = (z - z.mean(axis=0)) / z.std(axis=0)
+
+    def loss(line: np.ndarray) -> float:
+        odds = z @ line[:-1] + line[-1]
+        shrinking = LINE_L2 * (line[:-1] @ line[:-1]) / 2
+        return float(np.logaddexp(0, odds).sum() - true @ odds + shrinking)
+
+    best = optimize.minimize(loss, np.zeros(5), tol=1e-12).x
+    found = along(fit_line(cells, true), cells)
+    np.testing.assert_allclose(found, z @ best[:-1] + best[-1], atol=2e-3 * np.abs(found).max())
+
+
+def test_a_cell_has_the_same_bits_alone_as_among_others() -> None:
+    rng = np.random.default_rng(2)
+    for n_columns in (1, 3, 12, 23, 31, 70):
+        cells = rng.normal(size=(200, n_columns)).astype(np.float32)
+        line = rng.normal(size=2 * n_columns + 1)
+        alone = [float(along(line, cells[[row]])[0]) for row in range(200)]
+        assert (
+            alone == along(line, cells).tolist() == along(line, np.asfortranarray(cells)).tolist()
+        )
+
+
+@pytest.mark.parametrize("true", [np.ones(300), np.repeat([0.0, 1.0], 150)])
+def test_a_line_is_finite_where_cells_are_all_true_or_told_apart(true: np.ndarray) -> None:
+    cells = np.linspace(-1, 1, 300, dtype=np.float32)[:, None]
+    odds = along(fit_line(cells, true), cells)
+    assert np.abs(odds).max() < 20
+    assert np.array_equal(odds > 0, true > 0)
+
+
+def test_half_of_the_log_odds_are_those_of_lines_that_saw_no_cell_of_the_fold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(3)
+    cells, row_of = rng.uniform(size=(900, 4)).astype(np.float32), np.repeat(np.arange(90), 10)
+    true = (rng.uniform(size=900) < cells[:, 0] ** 2).astype(float)
+    fold_of = row_folds(row_of, 0)
+    lines = [fit_line(cells[fold_of != fold], true[fold_of != fold]) for fold in range(N_FOLDS)]
+    of_lines = np.choose(fold_of, [along(line, cells) for line in lines])
+    found = fit_boosting(cells, true, row_of, 0)
+    monkeypatch.setattr(mixture, "MOST_LINE_CELLS", 0)
+    alone = fit_boosting(cells, true, row_of, 0)
+    np.testing.assert_allclose(found.held_out, (alone.held_out + of_lines) / 2)
+    of_all = alone.trees.log_odds(cells) + along(np.mean(lines, axis=0), cells)
+    np.testing.assert_allclose(found.trees.log_odds(cells), of_all / 2)
+    assert not len(alone.trees.line)
+
+
+def test_where_cells_are_many_there_is_no_line() -> None:
+    cells = np.linspace(0, 1, MOST_LINE_CELLS + 1, dtype=np.float32)[:, None]
+    true = (cells[:, 0] > 0.5).astype(float)
+    assert not len(fit_boosting(cells, true, np.arange(len(cells)), 0).trees.line)
+
+
 def small_trees() -> Trees:
     """Return one tree of two splits on three columns."""
     feature = np.array([0, 2, -1, -1, -1], dtype=np.int32)
@@ -130,6 +205,8 @@ def test_shares_of_parts_are_the_shapley_values_of_the_definition(seed) -> None:
     owner = rng.integers(0, n_parts + 1, n_columns)  # the last one is no part
     cell = rng.choice([-1.0, 0.0, 0.5, 2.0], n_columns).astype(np.float32)
     trees = random_trees(rng, n_columns)
+    if seed % 2:
+        trees = replace(trees, line=rng.normal(size=2 * n_columns + 1))
 
     def log_odds(speaking: np.ndarray) -> np.ndarray:
         said = np.hstack([speaking, np.ones((len(speaking), 1))])[:, owner] * cell
@@ -161,3 +238,12 @@ def random_trees(rng: np.random.Generator, n_columns: int) -> Trees:
         0.75,
         n_columns,
     )
+
+
+def test_a_saved_line_of_another_number_of_columns_is_refused() -> None:
+    state = small_trees().get_state()
+    again = Trees.from_state(state | {"line": np.arange(7.0)})
+    np.testing.assert_array_equal(Trees.from_state(again.get_state()).line, np.arange(7.0))
+    assert not len(Trees.from_state({key: state[key] for key in state if key != "line"}).line)
+    with pytest.raises(ModelFormatError, match="line"):
+        Trees.from_state(state | {"line": np.arange(6.0)})

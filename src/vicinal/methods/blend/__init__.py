@@ -4,7 +4,8 @@ r"""The blend: neighbours, label centroids and linear models, mixed on leave-one
 
 where the cell :math:`c(x, l)` holds what every part says of label :math:`l` and row :math:`x`, the
 trees :math:`T_f` were fitted on the cells of all sampled training rows but those of fold :math:`f`,
-and :math:`\sigma` is the logistic function. How data flows::
+and :math:`\sigma` is the logistic function. Where cells are few, half of the sum is that of a line.
+How data flows::
 
     rows ─▶ views: words as given and weighted by labels; measurements ranked; vectors
          ─▶ parts: votes, local ridge, centroids of each view; global ridge where it fits
@@ -14,7 +15,6 @@ and :math:`\sigma` is the logistic function. How data flows::
 All parts answer from the rows as they are now, so the model learns and forgets rows at once.
 """
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,29 +25,37 @@ from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32
 from vicinal._core.checks import check_integer, check_option
-from vicinal._core.csr import checked_csr, private_copy, stacked, take_rows, trust
+from vicinal._core.csr import private_copy, stacked, take_rows, trust
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_array, read_part
 from vicinal._core.threads import using_threads
-from vicinal._core.validation import as_csr, csr_parts
+from vicinal._core.validation import as_csr
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
 from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
 from vicinal.errors import InvalidArgumentError, ModelFormatError, logger
 from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph, narrowed
-from vicinal.index import SegmentedAlgorithm, SegmentedIndex, TrainingRows
-from vicinal.index.segment_files import are_same_rows
+from vicinal.index import SegmentedAlgorithm, TrainingRows
 from vicinal.methods._formulas import cells
 from vicinal.methods.blend.global_ridge import GlobalRidge
 from vicinal.methods.blend.mixture import ConvexMix, Trees
-from vicinal.methods.blend.parts import NEIGHBORS, Look, View, check_parts
-from vicinal.methods.blend.scoring import LEAST_PROBABILITY, BlendScoring
+from vicinal.methods.blend.parts import NEIGHBORS, Look, View, check_parts, labels_of
+from vicinal.methods.blend.scoring import BlendScoring
+from vicinal.methods.blend.taught import (
+    as_taught,
+    decided_as_taught,
+    still_taught,
+    taught_places,
+    teach,
+)
 from vicinal.methods.blend.view_folder import (
     ChangeLog,
     change_between,
-    is_log,
+    index_of,
     joined_changes,
     read_rows,
+    rows_in,
+    views_in,
 )
 from vicinal.methods.feature_views import FeatureViews
 from vicinal.methods.fitted_state import Calibration, FittedState
@@ -64,10 +72,10 @@ __all__ = ["Blend", "BlendScoring"]
 COMBINATIONS = ("boosting", "mix")
 MANY_CELLS = 2**27
 """Cells of a dense view above which an approximate search is offered: 0.5 GB of float32."""
-AS_TAUGHT = 1e-3
-"""What the probabilities of other labels of a row that was taught are multiplied by."""
-FIRST = np.zeros(1, dtype=np.int32)
-"""The first label, stored for a row that was taught no label and has no candidate."""
+_NO_FEATURES = (
+    "%d of %d rows have no word or feature that the model knows, so their labels will not be "
+    "predicted for them; fit again to learn new words"
+)
 
 
 class Blend(IncrementalEstimator):
@@ -208,17 +216,8 @@ class Blend(IncrementalEstimator):
         combine = check_option("combine", self.combine, COMBINATIONS)
         seed = check_integer("random_state", self.random_state, low=0)
         memory, parts = check_memory(self.max_memory), check_parts(self.parts)
-        return BlendScoring.fit(
-            training,
-            self.metric,
-            combine,
-            seed,
-            memory,
-            self.n_jobs,
-            self.algorithm,
-            parts,
-            self._views(),
-        )
+        known = training, self.metric, combine, seed, memory
+        return BlendScoring.fit(*known, self.n_jobs, self.algorithm, parts, self._views())
 
     # -- several views
 
@@ -373,8 +372,7 @@ class Blend(IncrementalEstimator):
         self, change: SmallChange, version: FittedState, recalibrate: bool | None = None
     ) -> None:
         """Publish a version, after its change is on disk if its views are in a folder."""
-        log = self._log
-        if log is None or not log.is_writable:
+        if (log := self._log) is None or not log.is_writable:
             self._change_log = None
             super()._commit(change, version, recalibrate)
             return
@@ -621,12 +619,12 @@ class Blend(IncrementalEstimator):
         places = taught_places(scoring, rows, X)
         if not places:
             return super()._explain_scores(graph, X, labels)
-        place = places[0][1]
         with using_threads(rows.n_jobs):
             scores = as_taught(scoring.scores(rows.query(X, 0), X), places, scoring.Y)
+        place = places[0][1]
         facts = {"as taught": f"row {rows.place_ids[place]}"}
         taught = Terms("neighbor", np.array([place]), np.ones(1))
-        known = set(_labels(scoring.Y, place).tolist())
+        known = set(labels_of(scoring.Y, place).tolist())
         values = cells(scores, 0, labels).tolist()
         return [
             Breakdown(0.0, (taught,), facts=facts)
@@ -655,27 +653,21 @@ class Blend(IncrementalEstimator):
         if log is not None and isinstance(algorithm, SegmentedAlgorithm):
             place = str(log.file.parent), algorithm.limit
             state["views in"] = [*place, log.file.name, log.start]
-            rows = model._fitted().rows
-            if (index := _index_of(rows)) is not None:
-                state |= {
-                    "X": None,
-                    "rows in": [str(Path(str(index.folder)).resolve()), index.stamp],
-                }
+            if (index := index_of(model._fitted().rows)) is not None:
+                rows: list[State] = [str(Path(str(index.folder)).resolve()), index.stamp]
+                state |= {"X": None, "rows in": rows}
         return state
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
         read_part(state, "scoring", BlendScoring)
-        if "views in" in state:
-            folder, memory, *_ = _views_in(state)
-            index = None
-            if "rows in" in state:
-                index = _rows_in(state)
-                state = {**state, "X": index.X}
-            algorithm = SegmentedAlgorithm(memory, index, folder)
+        stored = views_in(state) if "views in" in state else None
+        if stored is not None:
+            index = rows_in(state) if "rows in" in state else None
+            algorithm = SegmentedAlgorithm(stored[1], index, stored[0])
             params = {**read_part(state, "params", dict), "algorithm": algorithm}
-            state = {**state, "params": params}
+            state = {**state, "params": params} | ({} if index is None else {"X": index.X})
         model = super().from_state(state)
         version = model._fitted()
         rows, scoring = version.rows, _blend(version.scoring)
@@ -685,7 +677,7 @@ class Blend(IncrementalEstimator):
         taught: dict[bytes, tuple[int, ...]] = {}
         teach(taught, take_rows(rows.X, places[here]), ids[here])
         search = model.algorithm
-        if "views in" in state and isinstance(search, SegmentedAlgorithm):
+        if stored is not None and isinstance(search, SegmentedAlgorithm):
             search = replace(search, is_written=True)
         bound = replace(scoring.bound(rows.X, model.n_jobs, search), taught=taught)
         model._publish(replace(version, scoring=bound))
@@ -696,44 +688,11 @@ class Blend(IncrementalEstimator):
             model._sources = views
         if state.get("frame") is not None:
             model._frame = read_part(state, "frame", FrameColumns)
-        if "views in" in state:
-            folder, _, name, start = _views_in(state)
+        if stored is not None:
+            folder, _, name, start = stored
             model._change_log = ChangeLog(Path(folder) / name, model._fitted(), start)
             model._make_again(model._change_log)
         return model
-
-
-def _views_in(state: Mapping[str, State]) -> tuple[str, int, str, int]:
-    """Return where the views of a saved blend are, and from where on its changes."""
-    match read_part(state, "views in", list):
-        case [str() as folder, int() as memory, str() as name, int() as start] if (
-            memory >= 2**20 and start >= 0 and is_log(name)
-        ):
-            return folder, memory, name, start
-        case other:
-            raise ModelFormatError(f"views in: expected a folder and a log, got {other!r}")
-
-
-def _index_of(rows: TrainingRows) -> SegmentedIndex | None:
-    """Return the index whose folder training rows are mapped from; None if they are elsewhere."""
-    algorithm = rows.algorithm
-    index = algorithm.index if isinstance(algorithm, SegmentedAlgorithm) else None
-    if index is None or not index.stamp or rows.n_empty or not are_same_rows(rows.X, index.X):
-        return None
-    return index
-
-
-def _rows_in(state: Mapping[str, State]) -> SegmentedIndex:
-    """Return the rows of a saved blend, which are in a folder."""
-    match read_part(state, "rows in", list):
-        case [str() as folder, str() as stamp]:
-            index = SegmentedIndex.open(folder, verify=False)
-            if index.stamp == stamp:
-                return index
-            expected = "expected the folder that the model was trained with --out-of-core in"
-            raise ModelFormatError(f"{folder}: {expected}: it has other rows")
-        case other:
-            raise ModelFormatError(f"rows in: expected a folder and its stamp, got {other!r}")
 
 
 def _blend(scoring: object) -> BlendScoring:
@@ -750,138 +709,3 @@ def _without(scoring: BlendScoring, places: Int) -> BlendScoring:
         return fewer
     kept = np.setdiff1d(np.arange(scoring.Y.shape[0]), places)
     return fewer.as_fitted(take_rows(scoring.Y, kept), None)
-
-
-def teach(taught: dict[bytes, tuple[int, ...]], X: Features, ids: np.ndarray) -> int:
-    """Remember taught rows by their features; return how many have none, by which to tell them."""
-    empty = 0
-    for features, row in zip(_digests(X), ids.tolist(), strict=True):
-        if features is None:
-            empty += 1
-        else:
-            taught[features] = (*taught.get(features, ()), row)
-    return empty
-
-
-_NO_FEATURES = (
-    "%d of %d rows have no word or feature that the model knows, so their labels will not be "
-    "predicted for them; fit again to learn new words"
-)
-
-
-def _digests(X: Features) -> Iterator[bytes | None]:
-    """Yield what tells each row from others with other features; None for rows of zeros."""
-    rows = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
-    for row in range(rows.shape[0]):
-        entries = slice(rows.indptr[row], rows.indptr[row + 1])
-        values = rows.data[entries].astype(np.float64)
-        kept = values != 0
-        if not kept.any():
-            yield None
-            continue
-        columns = rows.indices[entries][kept].astype(np.int64)
-        yield hashlib.blake2b(columns.tobytes() + values[kept].tobytes(), digest_size=16).digest()
-
-
-def taught_places(scoring: BlendScoring, rows: TrainingRows, X: Features) -> list[tuple[int, int]]:
-    """Return the rows of `X` that were taught, each with the place that was taught last."""
-    if not scoring.taught:
-        return []
-    found = []
-    for row, features in enumerate(_digests(X)):
-        for row_id in reversed(scoring.taught.get(features, ()) if features else ()):
-            place = place_of(rows, row_id)
-            if (
-                place is not None
-                and next(_digests(take_rows(rows.X, np.array([place])))) == features
-            ):
-                found.append((row, place))
-                break
-    return found
-
-
-def place_of(rows: TrainingRows, row_id: int) -> int | None:
-    """Return the place of a row by its id; None if it is not there."""
-    place = int(np.searchsorted(rows.place_ids, row_id))
-    if place >= rows.n_places or rows.place_ids[place] != row_id:
-        return None
-    return None if rows.n_empty and rows.gone[place] else place
-
-
-def still_taught(
-    taught: Mapping[bytes, tuple[int, ...]], rows: TrainingRows
-) -> dict[bytes, tuple[int, ...]]:
-    """Return what was taught, without rows that are gone."""
-    kept = {
-        features: tuple(each for each in ids if place_of(rows, each) is not None)
-        for features, ids in list(taught.items())
-    }
-    return {features: ids for features, ids in kept.items() if ids}
-
-
-def as_taught(scores: Scores, places: list[tuple[int, int]], Y: Csr) -> Scores:
-    """Return scores in which taught rows have 1 for their labels and almost 0 for all others."""
-    if not places:
-        return scores
-    return Scores.sparse(
-        _with_rows(
-            cast("Csr", scores.values),
-            [(row, *_taught_values(scores, row, _labels(Y, place))) for row, place in places],
-        ),
-        scores.base,
-    )
-
-
-def decided_as_taught(rule: FittedDecision, scores: Scores) -> Csr:
-    """Return the labels that a rule decides on, and of rows that were taught, what was taught."""
-    decided, values = rule.decide(scores), scores.values
-    if not isinstance(values, sparse.csr_array):
-        return decided
-    indptr, indices = csr_parts(values)
-    filled = np.flatnonzero(np.diff(indptr))
-    best = np.maximum.reduceat(values.data, indptr[filled]) if len(filled) else np.empty(0)
-    replaced = []
-    for row in filled[(best == 1.0) | (best < LEAST_PROBABILITY)].tolist():
-        entries = slice(indptr[row], indptr[row + 1])
-        labels = indices[entries][values.data[entries] == 1.0]
-        replaced.append((row, labels, np.ones(len(labels), dtype=np.int32)))
-    return _with_rows(decided, replaced) if replaced else decided
-
-
-def _labels(Y: Csr, place: int) -> Int32:
-    """Return the labels of the row at a place."""
-    indptr, indices = csr_parts(Y)
-    return indices[indptr[place] : indptr[place + 1]]
-
-
-def _taught_values(scores: Scores, row: int, labels: Int32) -> tuple[Int32, Float]:
-    """Return the labels and values of a row with 1 for the labels that were taught."""
-    values = cast("Csr", scores.values)
-    entries = slice(values.indptr[row], values.indptr[row + 1])
-    old = values.data[entries]
-    if not len(labels):  # below every candidate, and at least one of them stored
-        lower = np.where(old < LEAST_PROBABILITY, old, LEAST_PROBABILITY * (0.8 + 0.1 * old))
-        return (values.indices[entries], lower) if len(old) else (FIRST, scores.base[FIRST])
-    every = np.union1d(values.indices[entries], labels).astype(np.int32)
-    new = scores.base[every]
-    lower = np.where(old < LEAST_PROBABILITY, old, LEAST_PROBABILITY + AS_TAUGHT * old)
-    new[np.searchsorted(every, values.indices[entries])] = lower
-    new[np.searchsorted(every, labels)] = 1.0
-    return every, new
-
-
-def _with_rows(matrix: Csr, rows: Sequence[tuple[int, Int32, np.ndarray]]) -> Csr:
-    """Return a matrix in which some rows are replaced."""
-    indptr, indices = csr_parts(matrix)
-    pieces, values, sizes = [], [], np.diff(indptr)
-    start = 0
-    for row, columns, data in rows:
-        pieces += [indices[start : indptr[row]], columns]
-        values += [matrix.data[start : indptr[row]], data]
-        sizes[row] = len(columns)
-        start = int(indptr[row + 1])
-    pieces.append(indices[start:])
-    values.append(matrix.data[start : indptr[-1]])
-    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
-    shape = (int(matrix.shape[0]), int(matrix.shape[1]))
-    return checked_csr(np.concatenate(values), np.concatenate(pieces), starts, shape)

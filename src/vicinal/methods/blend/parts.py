@@ -464,7 +464,7 @@ class View:
         None for a part whose terms cannot be told apart.
         """
         found = near.ids[0][near.ids[0] >= 0].astype(np.int64)
-        has = np.array([label in _labels_of(Y, place) for place in found.tolist()], dtype=np.bool_)
+        has = np.array([label in labels_of(Y, place) for place in found.tolist()], dtype=np.bool_)
         shares = []
         for power in self.votes()[1].tolist():
             votes = np.zeros(len(found))
@@ -510,7 +510,7 @@ class View:
         return replace(self, rows=self.rows.compacted())
 
 
-def _labels_of(Y: Csr, place: int) -> Any:
+def labels_of(Y: Csr, place: int) -> Int32:
     """Return the labels of the row at a place."""
     return Y.indices[Y.indptr[place] : Y.indptr[place + 1]]
 

@@ -16,7 +16,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,11 +38,13 @@ from vicinal._core.files import (
     sync_folder,
 )
 from vicinal._core.progress import part
+from vicinal._core.state import State, read_part
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr, csr_parts
 from vicinal._native import LabelCentroids, centroid_lists
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.index import SegmentedAlgorithm, SegmentedIndex
+from vicinal.index import SegmentedAlgorithm, SegmentedIndex, TrainingRows
+from vicinal.index.segment_files import are_same_rows
 from vicinal.methods.fitted_state import FittedState, RowNames
 
 if TYPE_CHECKING:
@@ -421,3 +423,36 @@ def _can_join(before: Change, change: Change) -> bool:
 def is_log(name: str) -> bool:
     """Tell whether a name from a file is that of a log."""
     return re.fullmatch(r"changes-[0-9a-f]{16}", name) is not None
+
+
+def views_in(state: Mapping[str, State]) -> tuple[str, int, str, int]:
+    """Return where the views of a saved blend are, and from where on its changes."""
+    match read_part(state, "views in", list):
+        case [str() as folder, int() as memory, str() as name, int() as start] if (
+            memory >= 2**20 and start >= 0 and is_log(name)
+        ):
+            return folder, memory, name, start
+        case other:
+            raise ModelFormatError(f"views in: expected a folder and a log, got {other!r}")
+
+
+def index_of(rows: TrainingRows) -> SegmentedIndex | None:
+    """Return the index whose folder training rows are mapped from; None if they are elsewhere."""
+    algorithm = rows.algorithm
+    index = algorithm.index if isinstance(algorithm, SegmentedAlgorithm) else None
+    if index is None or not index.stamp or rows.n_empty or not are_same_rows(rows.X, index.X):
+        return None
+    return index
+
+
+def rows_in(state: Mapping[str, State]) -> SegmentedIndex:
+    """Return the rows of a saved blend, which are in a folder."""
+    match read_part(state, "rows in", list):
+        case [str() as folder, str() as stamp]:
+            index = SegmentedIndex.open(folder, verify=False)
+            if index.stamp == stamp:
+                return index
+            expected = "expected the folder that the model was trained with --out-of-core in"
+            raise ModelFormatError(f"{folder}: {expected}: it has other rows")
+        case other:
+            raise ModelFormatError(f"rows in: expected a folder and its stamp, got {other!r}")
