@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from functools import cache, wraps
 from itertools import chain, islice
@@ -89,7 +89,17 @@ def _helpers(process: int) -> ThreadPoolExecutor:
 
     They are kept, because the caller would wait until a new one has started.
     """
-    return ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="beside")
+    return ThreadPoolExecutor(MOST_THREADS, "beside", _never_preempt)
+
+
+def _never_preempt() -> None:
+    """Make Linux wake this thread on another core, or later: not instead of a thread that runs.
+
+    Otherwise a lesson waits for some milliseconds while what it started takes its core.
+    """
+    if hasattr(os, "SCHED_BATCH"):
+        with suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 class Beside(Generic[Result]):

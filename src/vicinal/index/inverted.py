@@ -126,7 +126,7 @@ class Segment:
 FEWEST_ROWS = 64
 """Segments of up to this many rows are merged with the next rows that are added, because building
 them again costs less than searching them separately."""
-MERGED_AT_ONCE = 256
+MERGED_AT_ONCE = 128
 """Segments of more rows in all are merged beside the changes that follow: for a few more rows than
 this, that takes a millisecond."""
 MOST_SEGMENTS = 24

@@ -37,7 +37,7 @@ those of a new fit.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Self, TypeVar
 
@@ -245,7 +245,6 @@ class ChangedFeatureKNNScoring:
     label_counts: Int
     n_kept: int
     aggregate: str
-    _known: dict[int, tuple[Int32, Float]] = field(default_factory=dict)
 
     is_as_fitted = False
 
@@ -322,7 +321,7 @@ class ChangedFeatureKNNScoring:
         shape = (int(rows.shape[0]), len(features))
         indptr, _ = csr_parts(rows)
         local = checked_csr(rows.data, place.astype(np.int32), indptr, shape)
-        near = self._of_features(features.astype(np.int64))
+        near = self._of_features(features)
         return FeatureKNNScoring(near, self.aggregate, self.Y).scores(graph, local)
 
     def explain(
@@ -338,27 +337,16 @@ class ChangedFeatureKNNScoring:
         kept = np.flatnonzero(~self.gone) if len(self.gone) else slice(None)
         return self.as_fitted(trust(self.Y[kept]), self.X[kept]).similarity
 
-    def _of_features(self, features: Int) -> Csr:
+    def _of_features(self, features: Int | Int32) -> Csr:
         """Return the similarities that some features keep, shape (len(features), L)."""
-        known = self._known
-        missing = np.array([f for f in features.tolist() if f not in known], dtype=np.int64)
-        if len(missing):
-            n_labels = int(self.Y.shape[1])
-            width = max(1, min(self.n_kept, n_labels))
-            norms = np.sqrt(self.label_counts.astype(np.float64))
-            gone = self.gone.view(np.uint8)
-            near = self.table.nearest(missing.astype(np.int32), *self._version, gone, norms, width)
-            kept = kept_similarities(NeighborGraph.trusted(*near, COSINE.name, n_labels))
-            indptr, indices = csr_parts(kept)
-            for at, feature in enumerate(missing.tolist()):
-                entries = slice(indptr[at], indptr[at + 1])
-                known[feature] = indices[entries], kept.data[entries]
-        parts = [known[feature] for feature in features.tolist()]
-        indptr = np.zeros(len(parts) + 1, dtype=np.int64)
-        np.cumsum([len(ids) for ids, _ in parts], out=indptr[1:])
-        nothing = np.empty(0, dtype=np.int32), np.empty(0)
-        indices, values = (np.concatenate(part) for part in zip(nothing, *parts, strict=True))
-        return checked_csr(values, indices, indptr, (len(parts), int(self.Y.shape[1])))
+        n_labels = int(self.Y.shape[1])
+        width = max(1, min(self.n_kept, n_labels))
+        norms = np.sqrt(self.label_counts.astype(np.float64))
+        gone = self.gone.view(np.uint8)
+        ids, values = self.table.nearest(
+            features.astype(np.int32), *self._version, gone, norms, width
+        )
+        return kept_similarities(NeighborGraph.trusted(ids, values, COSINE.name, n_labels))
 
     def as_fitted(self, Y: Csr, X: Features) -> FeatureKNNScoring:
         """Return the state of a new fit on the same rows, at places without gaps."""

@@ -502,10 +502,12 @@ class LabelCentroids {
     for (const std::int64_t number : touched)
       result.lengths_[number] = std::make_shared<Lengths>(*result.lengths_[number]);
     const std::vector<Change> changes = changes_of(rows, labels, sign);
+    std::int64_t own_page = -1;
     for (std::size_t first = 0; first < changes.size();) {
       std::size_t last = first;
       while (last < changes.size() && changes[last].feature == changes[first].feature) ++last;
-      result.replace(changes[first].feature, std::span(changes).subspan(first, last - first));
+      result.replace(changes[first].feature, std::span(changes).subspan(first, last - first),
+                     own_page);
       first = last;
     }
     for (std::int64_t row = 0; row < rows.n_rows(); ++row)
@@ -558,7 +560,7 @@ class LabelCentroids {
   // Sums whose square is below this share of a row's are nothing but roundings.
   static constexpr double least_share = 1e-9;
 
-  static constexpr std::int64_t page_features = 128;
+  static constexpr std::int64_t page_features = 64;
   using Page = std::array<std::shared_ptr<const CentroidList>, page_features>;
 
   // Of sums, for the labels of a tile. Others may share it: a change copies it first.
@@ -668,8 +670,9 @@ class LabelCentroids {
     return changes;
   }
 
-  // Replace the list of one feature by one with these changes, sorted by label.
-  void replace(std::int32_t feature, std::span<const Change> changes) {
+  // Replace the list of one feature by one with these changes, sorted by label. All pages but
+  // `own_page` may be those of other versions too.
+  void replace(std::int32_t feature, std::span<const Change> changes, std::int64_t& own_page) {
     const CentroidList* known = changed_list(feature);
     auto list = std::make_shared<CentroidList>(known ? *known : built_list(feature));
     for (std::size_t i = 0; i < changes.size();) {
@@ -685,9 +688,10 @@ class LabelCentroids {
     }
     if (list->has_many_differences()) list = copied(*list);
     auto& page = pages_[feature / page_features];
-    auto copy = page ? std::make_shared<Page>(*page) : std::make_shared<Page>();
-    (*copy)[feature % page_features] = std::move(list);
-    page = std::move(copy);
+    if (feature / page_features != own_page)
+      page = page ? std::make_shared<Page>(*page) : std::make_shared<Page>();
+    own_page = feature / page_features;
+    (*page)[feature % page_features] = std::move(list);
   }
 
   void change(CentroidList& list, std::int32_t label, std::int64_t by) {
@@ -739,8 +743,8 @@ class LabelCentroids {
   std::vector<std::int32_t> frequent_;                    // features, rising
   std::vector<std::shared_ptr<const DenseTiles>> dense_;  // of these
   std::shared_ptr<std::vector<CentroidBlock>> blocks_;
-  std::vector<std::shared_ptr<const Page>> pages_;  // of changed lists
-  std::vector<std::shared_ptr<Lengths>> lengths_;   // of the labels of each tile
+  std::vector<std::shared_ptr<Page>> pages_;              // of changed lists
+  std::vector<std::shared_ptr<Lengths>> lengths_;         // of the labels of each tile
 };
 
 // The best labels of a row; of equally good ones, the lower. They come in any order.

@@ -89,30 +89,42 @@ class FeatureLabels {
                std::span<const std::uint8_t> gone, std::span<const double> norms,
                const ColumnAnswers& answers) {
     const std::lock_guard lock(changing_);
-    TopK best(static_cast<std::size_t>(answers.k));
+    if (seen != found_in_ || answers.k != found_k_) found_.clear();
+    found_in_ = seen;
+    found_k_ = answers.k;
     for (std::size_t i = 0; i < features.size(); ++i) {
-      const std::int32_t feature = features[i];
-      std::int32_t from = 0;
-      double square = 0.0;
-      if (seen.n_gone == newest_.n_gone && is_frequent(feature)) {
-        Kept& kept = kept_[feature];
-        if (kept.stop == 0) advance(feature, kept);
-        if (kept.stop <= seen.n_rows) from = take_up(kept, square);
-      }
-      add_up(feature, from, seen.n_rows, gone, square);
-      best.clear();
-      for (const std::int32_t label : dots_.columns())
-        best.push({key_of(Metric::cosine, dots_[label], std::sqrt(square), norms[label]), label});
-      dots_.clear();
+      const auto known = found_.find(features[i]);
+      const auto& near = known != found_.end()
+                             ? known->second
+                             : found_[features[i]] = find(features[i], seen, gone, norms, answers.k);
       auto place = static_cast<std::int64_t>(i) * answers.k;
-      for (const Neighbor& near : best.sort()) {
-        answers.ids[place] = near.id;
-        answers.similarities[place++] = -near.key;
+      for (const Neighbor& each : near) {
+        answers.ids[place] = each.id;
+        answers.similarities[place++] = -each.key;
       }
     }
   }
 
  private:
+  std::vector<Neighbor> find(std::int32_t feature, const RowsSeen& seen,
+                             std::span<const std::uint8_t> gone, std::span<const double> norms,
+                             std::int64_t k) {
+    std::int32_t from = 0;
+    double square = 0.0;
+    if (seen.n_gone == newest_.n_gone && is_frequent(feature)) {
+      Kept& kept = kept_[feature];
+      if (kept.stop == 0) advance(feature, kept);
+      if (kept.stop <= seen.n_rows) from = take_up(kept, square);
+    }
+    add_up(feature, from, seen.n_rows, gone, square);
+    TopK best(static_cast<std::size_t>(k));
+    for (const std::int32_t label : dots_.columns())
+      best.push({key_of(Metric::cosine, dots_[label], std::sqrt(square), norms[label]), label});
+    dots_.clear();
+    const auto sorted = best.sort();
+    return {sorted.begin(), sorted.end()};
+  }
+
   struct Posting {
     std::int32_t row;
     double value;
@@ -176,6 +188,9 @@ class FeatureLabels {
   std::int64_t n_labels_;
   std::unordered_map<std::int32_t, Kept> kept_;
   SparseAccumulator dots_;  // empty between calls
+  RowsSeen found_in_{-1, -1};
+  std::int64_t found_k_ = 0;
+  std::unordered_map<std::int32_t, std::vector<Neighbor>> found_;  // of that version
   std::mutex changing_;
 };
 

@@ -22,7 +22,7 @@ A row that is learned (sign +1) or forgotten (−1) changes
     W' = W \pm c \, u \, (y - \bar y - \phi^T W), \quad A'^{-1} = A^{-1} \mp c \, u u^T
 
 The updates are kept as a list of *u*, :math:`\mp c` and :math:`\pm c (y - \bar y - \phi^T W)`, and
-folded in by blocks, beside the lessons that follow.
+folded in by blocks, a part with each of the lessons that follow.
 """
 
 import ctypes
@@ -37,7 +37,7 @@ from scipy.linalg import cython_lapack
 from scipy.spatial.distance import cdist
 
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32
-from vicinal._core.csr import checked_csr, take_rows
+from vicinal._core.csr import GrowingArray, bare_csr, checked_csr, full_rows, take_rows
 from vicinal._core.state import (
     State,
     damage_if_refused,
@@ -46,7 +46,7 @@ from vicinal._core.state import (
     read_plain,
     read_value,
 )
-from vicinal._core.threads import Beside, in_threads, one_blas_thread
+from vicinal._core.threads import in_threads
 from vicinal._core.validation import as_csr, check_features
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explanation.breakdown import Breakdown, Terms
@@ -61,9 +61,9 @@ MOST_KERNEL_ROWS = 8192
 MOST_COEFFICIENTS = 16_000_000
 """Unknowns times labels at most: 128 MiB."""
 LONGEST_LIST = 64
-"""Updates that are folded in at once."""
+"""Updates that are folded in together."""
 MORE_UPDATES = 64
-"""Updates after which the folded matrices are taken, so that lessons do not wait for them."""
+"""Updates during which they are folded in, a part with each, so that no lesson takes long."""
 BLOCK_ROWS = 8192
 ROWS_PER_TASK = 256
 """Rows that one thread multiplies at a time."""
@@ -164,6 +164,11 @@ class Updates:
     left: Float
     factor: Float
     right: Float
+    rooms: tuple[GrowingArray, ...] = ()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Leave spare memory out of pickles."""
+        return Updates, (self.left, self.factor, self.right)
 
     @classmethod
     def none(cls, n_unknowns: int, n_labels: int) -> Self:
@@ -176,11 +181,12 @@ class Updates:
 
     def and_then(self, u: Float, factor: float, right: Float) -> "Updates":
         """Return these changes and one more."""
-        return Updates(
-            np.vstack([self.left, u]),
-            np.append(self.factor, factor),
-            np.vstack([self.right, right]),
-        )
+        known, count = (self.left, self.factor, self.right), len(self)
+        rooms = self.rooms or tuple(GrowingArray(each) for each in known)
+        fresh = u[None], np.array([factor]), right[None]
+        rooms = tuple(room.extended(count, new) for room, new in zip(rooms, fresh, strict=True))
+        left, factors, rights = (room.head(count + 1) for room in rooms)
+        return Updates(left, factors, rights, rooms)
 
     def before(self, last: int) -> "Updates":
         """Return the first changes."""
@@ -192,24 +198,36 @@ class Updates:
 
 
 class Folding:
-    """The first updates of a ridge, folded in beside the lessons that follow."""
+    """The first updates of a ridge, of which each lesson that follows folds in a part.
 
-    def __init__(self, ridge: "GlobalRidge") -> None:
-        self.ridge = ridge
-        self._found = Beside(lambda: _folded(ridge))
+    A thread beside the lessons would take their core, or Python's lock, for some milliseconds.
+    Versions that share this write the same numbers.
+    """
+
+    def __init__(self, ridge: "GlobalRidge", inverse: Float) -> None:
+        self._before, self._updates = (inverse, ridge.weights), ridge.updates.before(LONGEST_LIST)
+        self._after = np.empty_like(inverse), np.empty_like(ridge.weights)
+
+    def fold(self, part: int) -> None:
+        """Fold in one of :data:`MORE_UPDATES` parts."""
+        updates, n_rows = self._updates, len(self._after[0])
+        rows = slice(n_rows * part // MORE_UPDATES, n_rows * (part + 1) // MORE_UPDATES)
+        left = updates.left[:, rows].T
+        changes = (left * updates.factor) @ updates.left, left @ updates.right
+        for before, after, change in zip(self._before, self._after, changes, strict=True):
+            np.add(before[rows], change, out=after[rows])
 
     def taken(self, ridge: "GlobalRidge") -> "GlobalRidge":
         """Return a later ridge with the folded matrices."""
-        inverse, weights = self._found.result()
-        folded = replace(self.ridge, inverse=inverse, weights=weights)._widened(len(ridge.mean))
-        rest = ridge.updates.after(len(self.ridge.updates))
-        return replace(ridge, inverse=inverse, weights=folded.weights, updates=rest, folding=None)
+        inverse, weights = self._after
+        folded = replace(ridge, inverse=inverse, weights=_wider(weights, len(ridge.mean)))
+        return replace(folded, updates=ridge.updates.after(LONGEST_LIST), folding=None)
 
 
-def _folded(ridge: "GlobalRidge") -> tuple[Float, Float]:
-    """Return the inverse and the weights with all updates."""
-    with one_blas_thread():
-        return ridge.current_inverse(), ridge.current_weights()
+def _wider(matrix: Float, n_columns: int) -> Float:
+    """Return a matrix with columns of zeros after its own, itself if it has so many."""
+    more = n_columns - matrix.shape[1]
+    return np.hstack([matrix, np.zeros((len(matrix), more))]) if more else matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,8 +298,8 @@ class GlobalRidge:
         def some(start: int) -> Float:
             rows = phi if n_rows <= ROWS_PER_TASK else phi[start : start + ROWS_PER_TASK]
             found: Float = rows @ self.weights
-            if len(updates):
-                found += np.asarray(rows @ updates.left.T) @ updates.right
+            if len(updates):  # SciPy would copy all updates for its product with their transpose
+                found += (full_rows(rows) @ updates.left.T) @ updates.right
             return found
 
         if n_rows <= ROWS_PER_TASK:
@@ -317,13 +335,17 @@ class GlobalRidge:
         if not len(self.updates):
             return self.inverse
         left, factor = self.updates.left, self.updates.factor
-        return self.inverse + (left.T * factor) @ left
+        folded: Float = (left.T * factor) @ left
+        folded += self.inverse
+        return folded
 
     def current_weights(self) -> Float:
         """Return the weights with all updates folded in."""
         if not len(self.updates):
             return self.weights
-        return self.weights + self.updates.left.T @ self.updates.right
+        folded: Float = self.updates.left.T @ self.updates.right
+        folded += self.weights
+        return folded
 
     def changed(self, phi: Features, Y: Csr, sign: int) -> "GlobalRidge":
         """Return the ridge after rows were learned (`sign` 1) or forgotten (−1)."""
@@ -340,25 +362,28 @@ class GlobalRidge:
             raise RuntimeError("the inverse of a loaded ridge has to be rebuilt first")
         values, updates = x[used], self.updates
         of_updates = updates.left[:, used] @ values
-        u = values @ self.inverse[used] + (updates.factor * of_updates) @ updates.left
+        u = _row_times(x, used, self.inverse) + (updates.factor * of_updates) @ updates.left
         c = 1.0 / (1.0 + sign * float(values @ u[used]))
-        rest = y - values @ self.weights[used] - of_updates @ updates.right
+        rest = y - _row_times(x, used, self.weights) - of_updates @ updates.right
         ridge = replace(self, updates=updates.and_then(u, -sign * c, (sign * c) * rest))
-        if ridge.folding is None and len(ridge.updates) >= LONGEST_LIST:
-            ridge = replace(ridge, folding=Folding(ridge))
-        if ridge.folding is not None and len(ridge.updates) >= LONGEST_LIST + MORE_UPDATES:
-            ridge = ridge.folding.taken(ridge)
-        return ridge
+        n_more = len(ridge.updates) - LONGEST_LIST
+        if n_more <= 0:
+            return ridge
+        folding = ridge.folding or Folding(ridge, self.inverse)
+        for part in range(n_more) if ridge.folding is None else (n_more - 1,):
+            folding.fold(part)
+        ridge = replace(ridge, folding=folding)
+        return folding.taken(ridge) if n_more >= MORE_UPDATES else ridge
 
     def _widened(self, n_labels: int) -> "GlobalRidge":
         """Return the ridge with further labels, which no row has had yet."""
         more = n_labels - len(self.mean)
         if not more:
             return self
-        weights = np.hstack([self.weights, np.zeros((len(self.weights), more))])
-        right = np.hstack([self.updates.right, np.zeros((len(self.updates), more))])
+        left, factor, right = self.updates.left, self.updates.factor, self.updates.right
+        updates = Updates(left, factor, _wider(right, n_labels))
         mean = np.append(self.mean, np.zeros(more))
-        return replace(self, mean=mean, weights=weights, updates=replace(self.updates, right=right))
+        return replace(self, mean=mean, weights=_wider(self.weights, n_labels), updates=updates)
 
     def refitted(self, seen: Features, Y: Csr) -> "GlobalRidge":
         """Return the ridge solved afresh, with the same mean and basis."""
@@ -409,7 +434,7 @@ class GlobalRidge:
             left = read_array(state, "left", np.float64, (len(factor), size))
             right = read_array(state, "right", np.float64, (len(factor), len(mean)))
             updates = Updates(left, factor, right)
-        ridge = cls(
+        return cls(
             read_plain(state, "name", str),
             read_count(state, "view", low=0),
             read_plain(state, "alpha", float),
@@ -419,14 +444,15 @@ class GlobalRidge:
             inverse,
             updates,
         )
-        return ridge._folding_again()
 
-    def _folding_again(self) -> Self:
-        """Return a ridge that was saved, folding in what it folded in then."""
-        if len(self.updates) < LONGEST_LIST:
-            return self
-        first = replace(self, updates=self.updates.before(LONGEST_LIST))
-        return replace(self, folding=Folding(first))
+
+def _row_times(x: Float, used: Int, matrix: Float) -> Float:
+    """Return the product of a row, of which some values are used, and a matrix."""
+    row: Features = x[None]
+    if 2 * len(used) <= len(x):  # a sparse product copies no rows of the matrix
+        starts = np.array([0, len(used)], dtype=np.int32)
+        row = bare_csr(x[used], used.astype(np.int32), starts, (1, len(x)))
+    return np.asarray(row @ matrix).ravel()
 
 
 def _read_basis(state: Mapping[str, State], n_unknowns: int) -> "Landmarks | KeptFeatures | None":
