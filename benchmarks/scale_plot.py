@@ -51,8 +51,9 @@ def draw_model_growth(path: Path) -> dict[str, dict[str, float]]:
     exponents: dict[str, dict[str, float]] = {}
     for axes, (what, (title, unit)) in zip(figure.subplots(2, 2).flat, PANELS.items(), strict=True):
         for place, marker in zip(PLACES, "os", strict=True):
-            sizes = sorted(found[what, place])
-            values = [found[what, place][rows] for rows in sizes]
+            if len(found[what, place]) < 2:
+                continue
+            sizes, values = zip(*sorted(found[what, place].items()), strict=True)
             slope = float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
             exponents.setdefault(title, {})[place] = slope
             axes.loglog(sizes, values, f"{marker}-", label=f"{place}: rows^{slope:.2f}")

@@ -229,8 +229,6 @@ class ModelPlan:
 
 VIEWS = 2
 """Of the rows that a blend has: as given, and weighted by labels."""
-SAMPLED_ROWS = 14_000
-"""Rows that its mixture is learned on."""
 SORTED_ENTRIES, SORTED_BYTES = 2**25, 12
 """Entries that are sorted by feature at a time while the rows of each label are summed up."""
 PROGRAM_BYTES = 0.4e9
@@ -246,6 +244,8 @@ def plan_model(
     feature and a label that occur in one row a number. With ``--out-of-core`` all of this is on
     disk, and memory has the labels and what is counted per row, feature and label.
     """
+    from vicinal.methods.blend.scoring import MOST_ROWS, MOST_SAMPLED
+
     speed = speed or ModelSpeed()
     entries = work.rows * work.entries
     pairs, met = label_pairs(work)
@@ -255,10 +255,11 @@ def plan_model(
     row = search + slow * (compare * 1e-9 + speed.row_ms * 1e-3)
     sums = (1 + VIEWS) * speed.sum_ns * entries * work.labels_per_row
     one_core = (speed.read_ns + speed.order_ns + VIEWS * speed.view_ns) * entries
-    sample = min(work.rows, SAMPLED_ROWS) * row
+    sampled = min(work.rows, max(MOST_ROWS, min(work.rows / 10, MOST_SAMPLED)))
     fit = slow * (one_core * 1e-9 + speed.mixture_seconds)
-    fit += (slow * sums * 1e-9 + sample) / machines.cores
+    fit += (slow * sums * 1e-9 + sampled * row) / machines.cores
     labels = 12 * work.labels_per_row * work.rows + 60 * work.labels
+    per_row = 48 + 8 * work.labels_per_row
     per_entry = 12 + VIEWS * (8 + constants.index_bytes_per_entry)
     per_feature = VIEWS * (constants.index_bytes_per_feature + 20) * work.features
     counted = 40 * work.features + 590 * work.labels + PROGRAM_BYTES
@@ -269,7 +270,7 @@ def plan_model(
         fit_seconds=fit,
         row_ms=1e3 * row,
         memory_gb=(in_memory + 130 * work.rows + labels + counted) / 1e9,
-        disk_gb=(on_disk + 8 * VIEWS * (pairs + work.features) + 36 * work.rows) / 1e9,
+        disk_gb=(on_disk + 8 * VIEWS * (pairs + work.features) + per_row * work.rows) / 1e9,
         disk_memory_gb=machines.build_gb + (50 * work.rows + labels + counted) / 1e9,
     )
 
@@ -509,7 +510,9 @@ def plan_search(
     facts |= _facts(found)
     if price:
         facts["searches, cost"] = found.cost
-    facts["speeds"] = _origin(calibrate, constants)
+    facts["speeds"] = "binary rows on an AMD EPYC core (--calibrate measures yours)"
+    if calibrate or constants is not None:
+        facts["speeds"] = "measured on this machine" if calibrate else f"read from {constants}"
     if json:
         print_json({**facts, **{f"constant {k}": v for k, v in asdict(measured).items()}})
     else:
@@ -558,15 +561,6 @@ def _facts(found: "SearchPlan") -> dict[str, object]:
         "searches: neighbours of every training row, hours": found.seconds_for_graph / 3600,
         "searches: network, kB per row": found.network_kb_per_query,
     }
-
-
-def _origin(calibrate: bool, constants: Path | None) -> str:
-    """Return where the constants come from, and how to get better ones."""
-    if calibrate:
-        return "measured on this machine"
-    if constants is not None:
-        return f"read from {constants}"
-    return "binary rows on an AMD EPYC core (--calibrate measures yours)"
 
 
 def read_constants(file: Path) -> "Constants":

@@ -82,9 +82,9 @@ def test_estimates_of_runs():
 
 MEASURED_MODELS = [
     (0.1e6, None, 0.71, None, None),
-    (0.25e6, 28.6, 1.00, 1.56, None),
-    (0.5e6, 44.2, None, 2.71, 1.88),
-    (1e6, 73.9, None, 4.82, None),
+    (0.25e6, 40.7, 1.13, 1.63, None),
+    (0.5e6, 72.3, 1.46, 2.72, 1.88),
+    (1e6, 100.6, 1.87, 4.84, None),
     (1.78e6, 118.2, 2.13, 6.69, 5.97),
 ]
 """Processor seconds to fit, processor milliseconds per prediction, GB of memory, GB on disk."""
