@@ -743,8 +743,8 @@ class LabelCentroids {
   std::vector<std::int32_t> frequent_;                    // features, rising
   std::vector<std::shared_ptr<const DenseTiles>> dense_;  // of these
   std::shared_ptr<std::vector<CentroidBlock>> blocks_;
-  std::vector<std::shared_ptr<Page>> pages_;              // of changed lists
-  std::vector<std::shared_ptr<Lengths>> lengths_;         // of the labels of each tile
+  std::vector<std::shared_ptr<Page>> pages_;       // of changed lists
+  std::vector<std::shared_ptr<Lengths>> lengths_;  // of the labels of each tile
 };
 
 // The best labels of a row; of equally good ones, the lower. They come in any order.

@@ -94,9 +94,9 @@ class FeatureLabels {
     found_k_ = answers.k;
     for (std::size_t i = 0; i < features.size(); ++i) {
       const auto known = found_.find(features[i]);
-      const auto& near = known != found_.end()
-                             ? known->second
-                             : found_[features[i]] = find(features[i], seen, gone, norms, answers.k);
+      const auto& near = known != found_.end() ? known->second
+                                               : found_[features[i]] = find(features[i], seen, gone,
+                                                                            norms, answers.k);
       auto place = static_cast<std::int64_t>(i) * answers.k;
       for (const Neighbor& each : near) {
         answers.ids[place] = each.id;
