@@ -15,7 +15,7 @@ from vicinal.preprocess import TextVectorizer
 tickets = pd.read_csv("../samples/tickets.csv")
 model = make_pipeline(TextVectorizer(language="en", weighting="counts"), Blend())
 model.fit(tickets["message"], tickets["tags"].str.split(";"), blend__row_names=list(tickets["id"]))
-(why,) = explain(model, ["I was charged for express delivery, but the parcel has not arrived"])
+(why,) = explain(model, ["I was charged twice for one invoice"])
 
 # %%
 # The parts add up to the log-odds. Neighbours are named by the ids of their tickets.

@@ -71,8 +71,8 @@ def _published_methods(
     training_graph, test_graph = index.query_self(neighbors), index.query(test.X, neighbors)
     searched = time.perf_counter()
     out.print(
-        f"\nOne exact search: {neighbors} neighbours of {data.n_rows:,} rows in "
-        f"{searched - began:.1f} s. The papers' methods below use the same two graphs.\n"
+        f"\nThe {neighbors} nearest neighbours of all {data.n_rows:,} packages, searched once "
+        f"for the papers' four methods: {searched - began:.1f} s.\n"
     )
     models: dict[str, NeighborEstimator] = {
         "LPkNN": LPkNN(neighbors, metric="cosine"),
