@@ -195,19 +195,26 @@ def test_labels_below_the_candidates_are_ranked_by_their_centroids_then_by_frequ
     X, Y = random_rows(5, n=90, m=60, n_labels=50, copies=False)
     model = fitted(X, Y)
     scoring = model.scoring_
-    Q = sparse.csr_array(X[:6])
+    Q = sparse.csr_array(np.vstack([X[:6], 0 * X[:1]]))  # no label resembles a row of zeros
     scores = model.scores(Q).toarray()
     listed = scoring.listed(Q)
     weighted = weighted_rows(X, Y)
-    frequency = Y.sum(axis=0)
-    for row in range(6):
+    asked = np.vstack([weighted[:6], 0 * weighted[:1]])
+    frequency, n_less, n_rarer = Y.sum(axis=0), 0, 0
+    for row in range(7):
         candidates = listed.labels[listed.indptr[row] : listed.indptr[row + 1]]
         below = np.setdiff1d(np.arange(50), candidates)
         assert scores[row, candidates].min() > scores[row, below].max(initial=0.0)
-        similarity = centroids(weighted, Y, weighted[row])[below]
+        similarity = centroids(weighted, Y, asked[row])[below]
         order = np.lexsort((-frequency[below], -similarity.round(9)))
         ranked = scores[row, below[order]]
         assert np.all(np.diff(ranked) <= 1e-15)
+        similarity, rows_of = similarity[order].round(9), frequency[below[order]]
+        is_less = np.diff(similarity) < 0
+        is_rarer = (similarity[:-1] == 0) & (np.diff(rows_of) < 0)
+        assert np.all(np.diff(ranked)[is_less | is_rarer] < 0)
+        n_less, n_rarer = n_less + is_less.sum(), n_rarer + is_rarer.sum()
+    assert min(n_less, n_rarer) > 10
 
 
 def ranked(rows, asked):

@@ -211,12 +211,16 @@ def test_what_was_taught_stays_after_recalibration_saving_and_copying(tmp_path):
     model = Blend().fit(X, names_of(Y)).partial_fit(Q[[0]], [["label8", "label1"]])
     model.recalibrate()
     assert model.predict_names(Q)[0] == ["label1", "label8"]
+    assert model.scores(Q).toarray()[0, [1, 8]].tolist() == [1.0, 1.0]  # parts stay below 1
+    assert model.taught_rows(Q) == {0: 100}
     model.save(tmp_path / "model")
     loaded = vicinal.load(tmp_path / "model")
     assert loaded.predict_names(Q) == model.predict_names(Q)
     np.testing.assert_array_equal(loaded.scores(Q).toarray(), model.scores(Q).toarray())
+    assert loaded.taught_rows(Q) == {0: 100}
     loaded.forget([100])
     model.forget([100])
+    assert loaded.taught_rows(Q) == model.taught_rows(Q) == {}
     assert loaded.predict_names(Q) == model.predict_names(Q)
 
 
