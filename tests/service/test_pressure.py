@@ -13,6 +13,7 @@ import urllib.request
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -568,6 +569,31 @@ def test_a_stop_ends_in_time_beside_clients_that_do_not_read(serve, tmp_path) ->
     assert (tmp_path / "taught.sqlite.snapshots" / "pets" / "000000000001").exists()
     for connection in held:
         connection.close()
+
+
+def test_a_stop_ends_in_time_beside_clients_that_never_pause(serve, tmp_path) -> None:
+    running = serve()
+    running.learn("a parrot", "birds")
+    replies = count()
+
+    def ask_without_end() -> None:
+        with suppress(OSError), running.connect() as connection:
+            while True:
+                connection.sendall(running.head("/v1/models"))
+                if not connection.recv(2**16):
+                    return
+                next(replies)
+
+    with ThreadPoolExecutor(8) as pool:
+        asking = [pool.submit(ask_without_end) for _ in range(8)]
+        while next(replies) < 30:
+            time.sleep(0.01)
+        began = time.monotonic()
+        assert running.stop(signal.SIGTERM) == 0
+        assert time.monotonic() - began < server.SHUTDOWN_SECONDS
+        for each in asking:
+            each.result()
+    assert (tmp_path / "taught.sqlite.snapshots" / "pets" / "000000000001").exists()
 
 
 def test_a_client_that_sends_many_requests_without_reading_is_disconnected(serve) -> None:

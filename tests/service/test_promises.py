@@ -22,6 +22,7 @@ from vicinal import LCIF, FeatureKNN, InstanceKNN, load
 from vicinal.methods import feature_knn
 from vicinal.preprocess import BM25, TextVectorizer
 from vicinal.service import app as app_module
+from vicinal.service import served_model
 from vicinal.service.access import Declarations, needs
 from vicinal.service.engine import Engine
 from vicinal.service.learner import Learner, Replacement, Snapshots
@@ -262,6 +263,23 @@ def test_predictions_and_their_explanations_are_of_one_version(start) -> None:
         stop.set()
         teacher.join()
     assert mixed == 0
+
+
+def test_a_lesson_between_predictions_and_explanations_is_in_neither(start, monkeypatch) -> None:
+    client, real = start(), served_model.predictions
+
+    def predictions(*arguments: Any) -> Any:
+        found = real(*arguments)
+        client.learn("a cat in the park", "play")
+        return found
+
+    monkeypatch.setattr(served_model, "predictions", predictions)
+    body = {"rows": [{"text": "a cat in the park"}], "top": 3, "explain": True}
+    reply = client.post(f"{MODEL}/predict", json=body).json()
+    (result,) = reply["results"]
+    why = {each["label"]: each["score"] for each in result["explanation"]["labels"]}
+    assert reply["version"] == 0
+    assert why == {each["label"]: each["score"] for each in result["scores"]}
 
 
 # -- Label Studio
