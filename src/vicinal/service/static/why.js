@@ -4,6 +4,7 @@ import { ask, make } from "/static/api.js";
 
 const WORDS = 12; // most words shown
 const LEAST = 0.0005; // smaller losses would read 0.000
+const SHARE = 0.02; // of the largest loss: words that lose less are no reason beside it
 
 export class Why {
   constructor(panel, marked) {
@@ -50,7 +51,9 @@ export class Why {
     );
     const found = await this.explain(label);
     if (mine !== this.shown) return;
-    const lost = (found?.without ?? []).filter(({ loss }) => loss >= LEAST).slice(0, WORDS);
+    const losses = found?.without ?? [];
+    const least = Math.max(LEAST, SHARE * Math.max(0, ...losses.map(({ loss }) => loss)));
+    const lost = losses.filter(({ loss }) => loss >= least).slice(0, WORDS);
     if (lost.length) words.replaceChildren(lossList(lost));
     this.highlight(new Set(lost.map(({ feature }) => feature)));
     if (found) this.panel.append(partsTable(found));
