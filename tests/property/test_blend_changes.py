@@ -24,10 +24,10 @@ def documents(n, seed, dense=False):
     rng = np.random.default_rng(seed)
     topics = np.random.default_rng(0).dirichlet(np.full(N_FEATURES, 0.2), size=N_LABELS)
     Y = (rng.random((n, N_LABELS)) < 0.25).astype(np.int32)
-    X = rng.poisson(0.2 + 5 * Y @ topics).astype(float)
+    X = rng.poisson((0.2 if dense else 0.02) + (5 if dense else 2) * Y @ topics).astype(float)
     if dense:
         return X + rng.random(X.shape), Y
-    return sparse.csr_array(X * rng.choice([0.5, 1.0], size=(n, 1))), Y
+    return sparse.csr_array(X * rng.uniform(0.5, 1.0, size=(n, 1))), Y
 
 
 def names_of(Y):
@@ -76,6 +76,7 @@ def test_any_changes_equal_parts_built_afresh(dense, steps, seed):
     X, Y = documents(70, seed, dense)
     Q, _ = documents(12, seed + 1, dense)
     model = Blend(combine="mix", recalibrate_at="never").fit(X, names_of(Y))
+    assert ("centroids, weighted" in model.part_names_) is not dense
     for number, (kind, pick) in enumerate(steps):
         apply(model, kind, pick, seed + number, dense)
     check_equals_fresh_parts(model, Q)
