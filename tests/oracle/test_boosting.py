@@ -94,6 +94,12 @@ def boost(X, y, out, pace):
 
 
 @pytest.fixture
+def trees_alone(monkeypatch):
+    """No line beside the trees, as where cells are many."""
+    monkeypatch.setattr(mixture, "MOST_LINE_CELLS", 0)
+
+
+@pytest.fixture
 def one_division(monkeypatch):
     monkeypatch.setattr(mixture, "REPEATED_CELLS", 1)
 
@@ -101,7 +107,9 @@ def one_division(monkeypatch):
 @pytest.mark.parametrize(
     ("n", "seed", "rate", "n_folds"), [(150, 0, 0.1, 3), (99, 1, 0.2, 3), (150, 2, 0.2, 2)]
 )
-def test_models_are_those_of_the_definition(n, seed, rate, n_folds, monkeypatch, one_division):
+def test_models_are_those_of_the_definition(
+    n, seed, rate, n_folds, monkeypatch, one_division, trees_alone
+):
     pace = mixture.Pace(17, rate, 5)
     monkeypatch.setattr(mixture, "PACES", ((0, pace),))
     monkeypatch.setattr(mixture, "N_FOLDS", n_folds)
@@ -128,7 +136,7 @@ def test_it_learns_what_two_columns_say_together(one_division):
     assert np.mean(np.logaddexp(0, held_out) - y * held_out) < 0.8 * guess
 
 
-def test_several_divisions_are_averaged(monkeypatch):
+def test_several_divisions_are_averaged(monkeypatch, trees_alone):
     X, y = made_cells()
     row_of = np.repeat(np.arange(300), 3)
     assert mixture.repeats_for(len(X)) == 3
@@ -142,6 +150,21 @@ def test_several_divisions_are_averaged(monkeypatch):
     np.testing.assert_allclose(whole.held_out, held_out, rtol=1e-12, atol=1e-12)
     mean = np.mean([each.trees.log_odds(X) for each in single], axis=0)
     np.testing.assert_allclose(whole.trees.log_odds(X), mean, rtol=1e-12, atol=1e-12)
+
+
+def test_few_cells_get_half_of_their_log_odds_from_lines_of_other_rows(monkeypatch, one_division):
+    X, y = made_cells()
+    row_of = np.repeat(np.arange(300), 3)
+    both = mixture.fit_boosting(X, y, row_of, 0)
+    monkeypatch.setattr(mixture, "MOST_LINE_CELLS", len(X) - 1)
+    alone = mixture.fit_boosting(X, y, row_of, 0)
+    fold_of = mixture.row_folds(row_of, 0)
+    lines = [mixture.fit_line(X[fold_of != f], y[fold_of != f]) for f in range(mixture.N_FOLDS)]
+    of_lines = np.array([mixture.along(lines[f], X[[i]])[0] for i, f in enumerate(fold_of)])
+    np.testing.assert_allclose(both.held_out, (alone.held_out + of_lines) / 2, rtol=1e-12)
+    of_line = mixture.along(np.mean(lines, axis=0), X)
+    mean = (alone.trees.log_odds(X) + of_line) / 2
+    np.testing.assert_allclose(both.trees.log_odds(X), mean, rtol=1e-12)
 
 
 def test_neither_threads_nor_repetition_change_a_bit(monkeypatch):
@@ -223,7 +246,7 @@ def test_one_of_the_rows_with_equal_features_is_kept(n, n_values, fewest, data):
     assert all(counts[row] >= min(most - 1, available[row]) for row in groups)
 
 
-def test_frequencies_that_change_a_little_change_nothing():
+def test_frequencies_that_change_a_little_change_nothing(trees_alone):
     rng = np.random.default_rng(0)
     frequency = np.log((rng.choice(50, 20, replace=False) + 10.5) / 1000).astype(np.float32)
     of_label = rng.integers(0, 20, 6_000)

@@ -488,7 +488,7 @@ def test_teaching_one_row_does_the_work_of_one_row(start, estimator, monkeypatch
     wait_until(lambda: client.facts()["upkeep"] == "nothing")
     fits, searched = [], []
     kind = feature_knn.ChangedFeatureKNNScoring
-    real_fit, real_search = feature_knn.FeatureKNNScoring.fit, kind._graph
+    real_fit, real_search = feature_knn.FeatureKNNScoring.fit, kind._of_features
 
     def fit(*arguments: Any, **more: Any) -> Any:
         fits.append(1)
@@ -499,7 +499,7 @@ def test_teaching_one_row_does_the_work_of_one_row(start, estimator, monkeypatch
         return real_search(scoring, features)
 
     monkeypatch.setattr(feature_knn.FeatureKNNScoring, "fit", fit)
-    monkeypatch.setattr(kind, "_graph", search)
+    monkeypatch.setattr(kind, "_of_features", search)
     values = [0.0] * 80
     values[3] = values[4] = 1.0
     for number in range(4):
