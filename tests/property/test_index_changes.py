@@ -99,8 +99,9 @@ def test_segments_merged_beside_changes_lose_no_row(monkeypatch, seed, waits):
     monkeypatch.setattr(inverted, "FEWEST_ROWS", 2)
     monkeypatch.setattr(inverted, "MERGED_AT_ONCE", 4)
     monkeypatch.setattr(inverted, "MOST_SEGMENTS", 0 if waits else 24)
-    taken = []
-    take = inverted.Merge.taken
+    taken, started = [], []
+    take, beside = inverted.Merge.taken, inverted.Beside
+    monkeypatch.setattr(inverted, "Beside", lambda do: started.append(beside(do)) or started[-1])
     monkeypatch.setattr(inverted.Merge, "taken", lambda *given: taken.append(1) or take(*given))
     rng = np.random.default_rng(seed)
     X, alive = rng.choice(PALETTES[1], size=(40, 5)), np.ones(40, dtype=bool)
@@ -116,6 +117,8 @@ def test_segments_merged_beside_changes_lose_no_row(monkeypatch, seed, waits):
             alive[gone] = False
         if step % 40 == 20:
             older.append((index.copy(), X, alive.copy()))
+        if step % 10 == 9 and started:
+            started[-1].result()  # the thread that merges gives way to those that run
         assert_same(index.query(Q, 5), expected(X, alive, Q, 5, "cosine"))
     assert len(taken) > 5
     assert index._rows.count <= 1.2 * alive.sum()
