@@ -126,7 +126,7 @@ _TEXT_TYPES = ("object", "str", "string", "String", "category", "Categorical")
 
 
 def has_text(cells: Any) -> bool:
-    """Tell whether a column of a frame holds text: a string that is no number."""
+    """Tell whether a column of a frame holds text: a string that is not a number."""
     if str(getattr(cells, "dtype", "")) not in _TEXT_TYPES:
         return False
     for cell in cells:
