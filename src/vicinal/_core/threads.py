@@ -1,6 +1,7 @@
 """The number of threads of the compiled core and of BLAS."""
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -130,66 +131,102 @@ class Beside(Generic[Result]):
         return type(None), ()
 
 
-class OneBlasThread:
-    """A context in which BLAS computes every matrix product on the calling thread.
+class ThreadLimit:
+    """How many threads the libraries of one kind use, for as long as somebody limits them.
 
     Threads of OpenBLAS wait for each other, and for about 25 ms after each call, in a busy loop. On
     a machine with other work they take the cores from the thread that they wait for: a Cholesky
     factor of 1,200 rows then takes 1.1 s instead of 0.02 s. So everything except one long
-    computation (:func:`library_threads`) runs within this context.
+    computation (:func:`library_threads`) uses one thread of BLAS.
 
-    The limit belongs to the process. The first thread that enters sets it, the last one that
-    leaves restores what was there before.
+    The limit belongs to the process. The one that was entered last counts, and the last one that is
+    left restores what was there before the first, in whatever order threads enter and leave.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, user_api: str) -> None:
+        self._user_api = user_api
         self._lock = ForkLock()
-        self._inside = 0
-        self._limit: threadpool_limits | None = None
+        self._entered: list[int] = []
+        self._before: threadpool_limits | None = None
+
+    def enter(self, n_threads: int) -> None:
+        """Limit the libraries to this number of threads."""
+        with self._lock:
+            if self._before is None:
+                self._take_control()
+                self._before = self._libraries().limit(limits=n_threads)
+            elif self._entered[-1] != n_threads:
+                self._set(n_threads)
+            self._entered.append(n_threads)
+
+    def leave(self, n_threads: int) -> None:
+        """End the limit that was entered with this number."""
+        with self._lock:
+            counted = self._entered[-1]
+            del self._entered[len(self._entered) - 1 - self._entered[::-1].index(n_threads)]
+            if not self._entered and self._before is not None:
+                self._take_control()
+                self._before.restore_original_limits()
+                self._before = None
+            elif self._entered and self._entered[-1] != counted:
+                self._set(self._entered[-1])
+
+    def _set(self, n_threads: int) -> None:
+        self._take_control()
+        for library in self._libraries().lib_controllers:
+            library.set_num_threads(n_threads)
+
+    def _take_control(self) -> None:
+        """Let this thread set limits; since threadpoolctl 3.8 those of other threads do nothing."""
+        for library in self._libraries().lib_controllers:
+            if hasattr(library, "clear_controlling_thread"):
+                library.clear_controlling_thread(force=True)
+
+    def _libraries(self) -> ThreadpoolController:
+        return _libraries(self._user_api)
+
+
+class OneThread:
+    """A context in which every computation of these libraries runs on the calling thread."""
+
+    def __init__(self, *limits: ThreadLimit) -> None:
+        self._limits = limits
 
     def __enter__(self) -> None:
-        """Set the limit, unless it is set already."""
-        with self._lock:
-            if self._limit is None:
-                _take_control()
-                self._limit = _libraries().limit(limits=1, user_api="blas")
-            self._inside += 1
+        """Limit each kind of library."""
+        for limit in self._limits:
+            limit.enter(1)
 
     def __exit__(self, *error: object) -> None:
-        """Restore the former limit if no other thread is within the context."""
-        with self._lock:
-            self._inside -= 1
-            if not self._inside and self._limit is not None:
-                _take_control()
-                self._limit.restore_original_limits()
-                self._limit = None
+        """End the limits."""
+        for limit in self._limits:
+            limit.leave(1)
 
 
-def one_blas_thread() -> OneBlasThread:
+def one_blas_thread() -> OneThread:
     """Return the context in which BLAS computes each matrix product on the calling thread."""
     return _one_blas_thread
+
+
+def one_library_thread() -> OneThread:
+    """Return the context in which neither BLAS nor OpenMP uses other threads."""
+    return _one_library_thread
 
 
 @contextmanager
 def library_threads() -> Iterator[None]:
     """Let BLAS and OpenMP use the number of threads of the surrounding call.
 
-    Only for computations of seconds, see :class:`OneBlasThread`.
+    Only for computations of seconds, see :class:`ThreadLimit`.
     """
-    _take_control()
-    limit = _libraries().limit(limits=thread_count())
+    n_threads = thread_count()
+    for limit in (_blas, _openmp):
+        limit.enter(n_threads)
     try:
         yield
     finally:
-        _take_control()
-        limit.restore_original_limits()
-
-
-def _take_control() -> None:
-    """Let this thread limit BLAS; since threadpoolctl 3.8 limits of other threads do nothing."""
-    for library in _libraries().lib_controllers:
-        if hasattr(library, "clear_controlling_thread"):
-            library.clear_controlling_thread(force=True)
+        for limit in (_blas, _openmp):
+            limit.leave(n_threads)
 
 
 def on_one_blas_thread(method: Call) -> Call:
@@ -208,20 +245,20 @@ def _available() -> int:
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
-    limits: list[int] = [library.num_threads for library in _openmp().lib_controllers]
+    libraries = _libraries("openmp").lib_controllers
+    limits: list[int] = [library.num_threads for library in libraries]
     return min([cores, *(limit for limit in limits if limit)])
 
 
-@cache
-def _openmp() -> ThreadpoolController:
-    """Find the OpenMP runtimes that are loaded at the first call; scikit-learn includes one."""
-    return _libraries().select(user_api="openmp")
+def _libraries(user_api: str) -> ThreadpoolController:
+    """Return the loaded libraries of one kind; scikit-learn loads an OpenMP of its own."""
+    return _loaded(user_api, "sklearn.utils._openmp_helpers" in sys.modules)
 
 
 @cache
-def _libraries() -> ThreadpoolController:
-    """Find the libraries with thread pools that are loaded at the first call."""
-    return ThreadpoolController()
+def _loaded(user_api: str, _with_sklearn: bool) -> ThreadpoolController:
+    """Find the libraries that are loaded at the first call: that takes milliseconds."""
+    return ThreadpoolController().select(user_api=user_api)
 
 
 _locks: WeakSet["ForkLock"] = WeakSet()
@@ -257,4 +294,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_all)
 
 
-_one_blas_thread = OneBlasThread()
+_blas, _openmp = ThreadLimit("blas"), ThreadLimit("openmp")
+_one_blas_thread = OneThread(_blas)
+_one_library_thread = OneThread(_blas, _openmp)

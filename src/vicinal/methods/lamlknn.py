@@ -25,19 +25,18 @@ algorithm", PAKDD 2018.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.cluster import KMeans, MiniBatchKMeans
-from threadpoolctl import ThreadpoolController
 
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32, row_ids
 from vicinal._core.checks import check_integer, check_real
 from vicinal._core.csr import short_indices, take_rows
 from vicinal._core.state import State, read_array, read_count
-from vicinal._core.threads import using_threads
+from vicinal._core.threads import one_library_thread, using_threads
 from vicinal._core.validation import check_features
 from vicinal.decision import Threshold
 from vicinal.distances import EUCLIDEAN
@@ -80,16 +79,10 @@ def find_centers(X: Features, n_clusters: int, random_state: object = None) -> F
     kind = KMeans if n_rows <= MINI_BATCH_ROWS else MiniBatchKMeans
     model = kind(min(n_clusters, n_rows), random_state=random_state)
     # With several threads the order of additions, and so the last bit of a centre, would vary.
-    with _libraries().limit(limits=1):
+    with one_library_thread():
         model.fit(short_indices(X))
     centers = np.ascontiguousarray(model.cluster_centers_, dtype=np.float64)
     return centers[np.unique(nearest_center(X, centers))]
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """Find the libraries of k-means, once: that takes longer than the clusters of a few rows."""
-    return ThreadpoolController()
 
 
 def nearest_center(X: Features, centers: Float) -> Int32:

@@ -12,6 +12,7 @@ from vicinal._core.threads import (
     in_threads,
     library_threads,
     one_blas_thread,
+    one_library_thread,
     thread_count,
     using_threads,
 )
@@ -134,3 +135,29 @@ def test_the_last_thread_that_leaves_restores_the_threads_of_blas():
         assert blas_threads() == {1}
         pool.submit(within.__exit__).result()
     assert blas_threads() == outside
+
+
+@pytest.mark.parametrize("leaves_first", [0, 1])
+def test_limits_that_overlap_leave_nothing_behind(leaves_first):
+    outside = threadpool_info()
+    contexts = [one_blas_thread(), library_threads()]
+    with using_threads(2):
+        for context in contexts:
+            context.__enter__()
+    assert blas_threads() == {2}
+    contexts.pop(leaves_first).__exit__(None, None, None)
+    assert blas_threads() == {1 if leaves_first else 2}
+    contexts.pop().__exit__(None, None, None)
+    assert threadpool_info() == outside
+
+
+def test_one_library_thread_limits_openmp_on_any_thread():
+    with one_library_thread():
+        pass
+
+    def counts():
+        with one_library_thread():
+            return {each["num_threads"] for each in threadpool_info()}
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(counts).result() == {1}
