@@ -1,11 +1,14 @@
 """A blend whose views are in a folder answers like one in memory, bit for bit."""
 
 import copy as copy_module
+import hashlib
+import json
 import mmap
 import os
 import shutil
 import signal
 import sys
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 
@@ -442,3 +445,27 @@ def test_an_interrupted_write_is_done_again(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             on_disk(X, Y, tmp_path)
     same(Blend().fit(X, Y), on_disk(X, Y, tmp_path), Q)
+
+
+def test_a_long_log_is_read_line_by_line(tmp_path):
+    """Reading the first of many changes takes little memory, and few are learned together."""
+    rows = {"X": [[0, 2], [1, 2], [1.0, 2.0]], "Y": [[0, 1], [0], [1]]}
+    change = {"learned": 1, **rows, "label names": ["x" * 20_000], "row names": None}
+    text = json.dumps(change).encode()
+    line = b"%s %s\n" % (hashlib.sha256(text).hexdigest().encode(), text)
+    (tmp_path / "log").write_bytes(line * 500)
+    log = view_folder.ChangeLog(tmp_path / "log", None)
+    tracemalloc.start()
+    assert next(log.changes()) == change
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * len(line)
+    assert log.size == len(line)
+
+
+def test_changes_learned_together_have_limited_entries(monkeypatch):
+    rows = {"X": [[0, 2], [1, 2], [1.0, 2.0]], "Y": [[0, 1], [0], [1]]}
+    change = {"learned": 1, **rows, "label names": [], "row names": None}
+    monkeypatch.setattr(view_folder, "JOINED_ENTRIES", 7, raising=False)
+    changes = (copy_module.deepcopy(change) for _ in range(8))
+    assert [each["learned"] for each in view_folder.joined_changes(changes)] == [3, 3, 2]

@@ -174,3 +174,17 @@ def test_a_setup_without_an_interface_and_no_tasks(client) -> None:
     assert client.post("/label-studio/setup", json={}).json() == {"model_version": "pets-0"}
     request = {**RECORDED["predict"], "tasks": []}
     assert client.post("/label-studio/pets/predict", json=request).json() == {"results": []}
+
+
+def test_each_annotation_to_delete_counts_as_a_row_that_waits(client, monkeypatch) -> None:
+    changes, sizes = client.app.state.engines["pets"]._changes, []
+    real = changes.submit
+
+    async def submit(request, rows):
+        sizes.append(rows)
+        return await real(request, rows)
+
+    monkeypatch.setattr(changes, "submit", submit)
+    send(client, "created")
+    send(client, "deleted", annotations=[{"id": number} for number in range(300)])
+    assert sizes == [1, 300]

@@ -1,12 +1,17 @@
 """Examples of functions that other tests reach only on the way."""
 
+import logging
+import os
 import re
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from vicinal.service import server
 from vicinal.service.access import _name
 from vicinal.service.app import named_sources
 from vicinal.service.limits import Limits, ServiceError, bad_value, check_limits, check_most
@@ -61,3 +66,21 @@ def test_sharedfeatures():
     shared = SharedFeatures(np.array([[3.0, 4.0, 0.0]]), "abc")
     found = shared.with_row(np.array([[0.0, 1.0, 2.0]]), 0)
     assert [(part["feature"], round(part["share"], 4)) for part in found] == [("b", 0.3578)]
+
+
+def test_the_end_waits_once_for_all_threads(monkeypatch) -> None:
+    ended, may_end = [], threading.Event()
+    monkeypatch.setattr(server, "LAST_SECONDS", 0.2, raising=False)
+    monkeypatch.setattr(logging, "shutdown", lambda: None)
+    monkeypatch.setattr(os, "_exit", ended.append)
+    working = [threading.Thread(target=may_end.wait, args=(30,)) for _ in range(4)]
+    for thread in working:
+        thread.start()
+    began = time.monotonic()
+    server._leave_unfinished_work()
+    took = time.monotonic() - began
+    may_end.set()
+    for thread in working:
+        thread.join()
+    assert ended == [0]
+    assert 0.15 < took < 1.5

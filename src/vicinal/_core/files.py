@@ -127,17 +127,18 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.E
 
 
 @contextmanager
-def locked(file: Path) -> Iterator[None]:
+def locked(file: Path, *, waits: bool = True) -> Iterator[None]:
     """Hold the lock that a file stands for; other threads and processes wait.
 
     The system releases the locks of dead processes. Nobody waits on network drives without locks,
-    and in folders where no lock file can be made.
+    and in folders where no lock file can be made. If `waits` is False and another has the lock,
+    this raises ``TimeoutError``.
     """
     from filelock import FileLock
 
     lock = FileLock(file)
     try:
-        lock.acquire()
+        lock.acquire(blocking=waits)
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise

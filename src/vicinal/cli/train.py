@@ -4,11 +4,12 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vicinal._core.files import locked
 from vicinal._core.progress import part, shown
 from vicinal.cli.options import (
     METHODS,
@@ -69,17 +70,18 @@ def train(data: DataArgument, chosen: TrainOptions, table: TableChoice) -> None:
         table = with_own_vectors(table, data)
     _check_vectors(table, estimator, chosen.out_of_core)
     began, streamed = time.perf_counter(), None
-    if chosen.out_of_core is None:
-        source, steps = training_source(data, chosen.rows, table, chosen.preprocess)
-        began = time.perf_counter()
-    else:
-        with shown():
-            source, steps, streamed = streamed_source(data, table, estimator, chosen)
-    vocabulary = vocabulary_of(table, source.label_names)
-    model = Pipeline([*steps, ("estimator", estimator)])
-    _learn(model, source, streamed, chosen.cluster)
-    seconds = time.perf_counter() - began
-    save_named(model, source, chosen.output, vocabulary)
+    with alone_in_folder(data, estimator, chosen):
+        if chosen.out_of_core is None:
+            source, steps = training_source(data, chosen.rows, table, chosen.preprocess)
+            began = time.perf_counter()
+        else:
+            with shown():
+                source, steps, streamed = streamed_source(data, table, estimator, chosen)
+        vocabulary = vocabulary_of(table, source.label_names)
+        model = Pipeline([*steps, ("estimator", estimator)])
+        _learn(model, source, streamed, chosen.cluster)
+        seconds = time.perf_counter() - began
+        save_named(model, source, chosen.output, vocabulary)
     facts = {
         "data": source.name,
         "rows": source.n_rows,
@@ -170,6 +172,30 @@ def _algorithms(estimator: Any, rows: "SegmentedIndex | None", client: Any) -> t
     return ClusterAlgorithm(client, None if rows is None else rows.folder), local
 
 
+TRAINING_LOCK = "training.lock"
+
+
+@contextmanager
+def alone_in_folder(data: str, estimator: Any, chosen: TrainOptions) -> Iterator[None]:
+    """Keep the folder of ``--out-of-core`` to one training: another would remove its files."""
+    if chosen.out_of_core is None:
+        yield
+        return
+    check_method(estimator)
+    if not chosen.max_memory >= 2**20 / 1e9:
+        raise InvalidArgumentError("--max-memory", "at least 0.002 GB", chosen.max_memory)
+    if not Path(data).is_file():
+        raise InvalidArgumentError("DATA", "a file, because of --out-of-core", data)
+    chosen.out_of_core.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(chosen.out_of_core / TRAINING_LOCK, waits=False))
+        except TimeoutError:
+            expected = "a folder that no other training is using"
+            raise InvalidArgumentError("--out-of-core", expected, chosen.out_of_core) from None
+        yield
+
+
 def streamed_source(
     data: str, table: TableChoice, estimator: Any, chosen: TrainOptions
 ) -> "tuple[Source, list[tuple[str, Any]], SegmentedIndex]":
@@ -185,11 +211,6 @@ def streamed_source(
     from vicinal.index.segment_files import RunWriter, open_run
     from vicinal.methods import Blend
 
-    check_method(estimator)
-    if not chosen.max_memory >= 2**20 / 1e9:
-        raise InvalidArgumentError("--max-memory", "at least 0.002 GB", chosen.max_memory)
-    if not Path(data).is_file():
-        raise InvalidArgumentError("DATA", "a file, because of --out-of-core", data)
     names: tuple[str, ...] = ()
     first: list[tuple[str, Any]] = []
     reading = None
@@ -208,7 +229,6 @@ def streamed_source(
     target = folder / ("rows" if not steps else "rows-before-preprocessing")
     searches = not isinstance(estimator, Blend)  # which searches its views of the rows
     shutil.rmtree(folder / "labels", ignore_errors=True)
-    folder.mkdir(parents=True, exist_ok=True)
     with closing(RunWriter(folder / "labels", np.dtype(np.int32))) as labels:
         rows = _without_labels(chunks, labels)
         index = _written(rows, target, postings=searches and not steps, **options)

@@ -507,9 +507,9 @@ class Engine:
             else:
                 check_limits(change.rows, self._limits)
         self._required_learner()
-        rows = sum(len(change.rows) for change in changes)
+        rows = sum(max(1, len(change.rows)) for change in changes)  # one that forgets has no rows
         try:
-            outcomes = await self._changes.submit(changes, max(rows, 1))
+            outcomes = await self._changes.submit(changes, rows)
         except ServiceError as error:
             if error.code.startswith(("store", "disk")):
                 self._metrics.store_failures.inc()

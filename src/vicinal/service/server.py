@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -29,6 +30,8 @@ MOST_PIPELINED = 16
 """Further requests that a client may send before it got the reply to its first."""
 SHUTDOWN_SECONDS = 15
 """How long requests may take to finish when the service is told to stop."""
+LAST_SECONDS = 1.0
+"""How long the process waits, at its end, for threads that still compute something."""
 SWITCH_SECONDS = 0.0005
 """How long a thread waits for one that computes in Python. A lesson waits up to ten times, so that
 Python's 5 ms would add up while a threshold is fitted or a snapshot is written."""
@@ -207,9 +210,10 @@ def run_server(app: FastAPI, sockets: Sequence[socket.socket], limits: Limits) -
 
 def _leave_unfinished_work() -> None:
     """End the process although a thread still computes something; everything is saved by now."""
+    end = time.monotonic() + LAST_SECONDS
     for thread in threading.enumerate():
         if thread is not threading.main_thread() and not thread.daemon:
-            thread.join(1.0)
+            thread.join(max(0.0, end - time.monotonic()))
     left = [thread.name for thread in threading.enumerate() if not thread.daemon][1:]
     if left:
         log.warning("ended without waiting for threads", extra={"threads": left})

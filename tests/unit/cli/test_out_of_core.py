@@ -9,11 +9,12 @@ from typer.testing import CliRunner
 import vicinal
 from vicinal import Blend
 from vicinal._core.csr import is_mapped
+from vicinal._core.files import locked
 from vicinal.cli.program import app
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.generated import zipf_rows
 from vicinal.datasets.xc import read_xc, write_xc
-from vicinal.errors import ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.index import segment_files
 
 pytestmark = pytest.mark.native
@@ -155,3 +156,18 @@ def test_tables_that_cannot_be_read_in_one_pass(tmp_path):
         run(*words, "--row-names", "text")
     with pytest.raises(ValueError, match="words in at least --min-df of them"):
         run(*words, "--min-df", 3)
+
+
+def test_two_trainings_do_not_share_a_folder(xc_file, tmp_path):
+    """The second would remove the files of the first; it says so, and removes none."""
+    file, _ = xc_file
+    rows = tmp_path / "rows"
+    options = [file, "--method", "mlknn", "--out-of-core", rows, "--max-memory", "0.01"]
+    assert run("train", *options, "-o", tmp_path / "first").exit_code == 0
+    before = sorted(rows.rglob("*"))
+    said = "--out-of-core: expected a folder that no other training is using, got "
+    with locked(rows / "training.lock"), pytest.raises(InvalidArgumentError, match=said):
+        run("train", *options, "-o", tmp_path / "second")
+    assert sorted(rows.rglob("*")) == before
+    assert not (tmp_path / "second").exists()
+    assert run("train", *options, "-o", tmp_path / "second").exit_code == 0

@@ -119,7 +119,8 @@ def test_joined_columns_may_be_absent_from_some_rows(tmp_path, caplog):
     said = "texts from columns 'title', 'body', of which some rows lack one (--text changes this)"
     assert said in caplog.messages
     for row, got in (({"title": None, "body": None}, "an empty cell"), ({}, "a row without it")):
-        with pytest.raises(DataFormatError, match=rf"line 4: expected text in 'title', got {got}"):
+        said = rf"line 4: expected text in 'title'.*, got {got}"
+        with pytest.raises(DataFormatError, match=said):
             read_table(jsonl(tmp_path, [*rows, {**row, "labels": []}]), text=("title", "body"))
 
 
@@ -362,3 +363,14 @@ def test_cells_of_a_file_without_a_header_are_not_in_messages(tmp_path, labels):
     assert "555" not in str(caught.value)
     assert "urgent" not in str(caught.value)
     assert "2 columns that are named like texts" in str(caught.value)
+
+
+def test_nulls_are_refused_with_what_to_write_instead(tmp_path):
+    text = {"text": None, "labels": ["a"]}
+    said = r"expected text in .text. \(\"\" for a row without text\), got an empty cell"
+    with pytest.raises(DataFormatError, match=said):
+        read_table(jsonl(tmp_path, [{"text": "red", "labels": ["a"]}, text]))
+    labels = {"text": "roof", "labels": None}
+    said = r"expected labels in .labels. \(\[\] for a row without labels\), got an empty cell"
+    with pytest.raises(DataFormatError, match=said):
+        read_table(jsonl(tmp_path, [{"text": "red", "labels": ["a"]}, labels]))

@@ -69,7 +69,8 @@ def _joined(records: Records, at: int, cells: Mapping[str, Any]) -> str:
     """Return the cells of a row, which must be texts, on a line each."""
     for column, value in cells.items():
         if not isinstance(value, str):
-            raise records.error(at, f"text in {column!r}", described(value))
+            remedy = ' ("" for a row without text)' if value is None else ""
+            raise records.error(at, f"text in {column!r}{remedy}", described(value))
     return "\n".join(cells.values())
 
 

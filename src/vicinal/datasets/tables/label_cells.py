@@ -156,7 +156,8 @@ def _row_labels(records: Records, column: str, at: int, separator: str) -> list[
     found = [cell_labels(each, separator) for each in cells]
     labels = [names for names in found if names is not None]
     if len(labels) < len(found):
-        raise records.error(at, f"labels in {column!r}", described(cell))
+        remedy = " ([] for a row without labels)" if cell is None else ""
+        raise records.error(at, f"labels in {column!r}{remedy}", described(cell))
     return list(dict.fromkeys(chain.from_iterable(labels)))
 
 

@@ -300,17 +300,22 @@ class ChangeLog:
         self.base, self.start = version, self.size
 
     def changes(self) -> Iterator[Change]:
-        """Yield the changes after the base, and remember where they end."""
-        rest = self.file.read_bytes()[self.size :] if self.file.is_file() else b""
-        lines = rest.split(b"\n")[:-1]
-        for number, line in enumerate(lines, start=1):
-            text = _checked(line)
-            if text is None and number < len(lines):
-                raise ModelFormatError(f"{self.file}: damaged: a checksum does not match")
-            if text is None:  # its end did not reach the disk before a power cut
-                return
-            self.size += len(line) + 1
-            yield json.loads(text)
+        """Yield the changes after the base, and remember where they end; reads line by line."""
+        if not self.file.is_file():
+            return
+        is_torn = False
+        with self.file.open("rb") as stream:
+            stream.seek(self.size)
+            for line in stream:
+                if not line.endswith(b"\n"):
+                    return
+                if is_torn:
+                    raise ModelFormatError(f"{self.file}: damaged: a checksum does not match")
+                text = _checked(line[:-1])
+                is_torn = text is None  # of a last line: its end was lost in a power cut
+                if text is not None:
+                    self.size += len(line)
+                    yield json.loads(text)
 
     def append(self, change: Change) -> None:
         """Put a change on disk."""
@@ -391,6 +396,10 @@ def read_rows(parts: list[list[Any]], n_columns: int, dtype: Any) -> Csr:
     return trust(as_csr(bare_csr(*arrays, (len(starts) - 1, n_columns))))
 
 
+JOINED_ENTRIES = 2**20
+"""Entries of rows after which those that follow are learned on their own: 64 MiB as lists."""
+
+
 def joined_changes(changes: Iterator[Change]) -> Iterator[Change]:
     """Yield changes; rows that were learned one after the other are learned together."""
     pending: Change | None = None
@@ -417,7 +426,8 @@ def joined_changes(changes: Iterator[Change]) -> Iterator[Change]:
 
 def _can_join(before: Change, change: Change) -> bool:
     have_names = (before.get("row names") is None) == (change.get("row names") is None)
-    return "learned" in change and have_names
+    is_small = "learned" in change and len(before["X"][1]) + len(before["Y"][1]) < JOINED_ENTRIES
+    return is_small and have_names
 
 
 def is_log(name: str) -> bool:
