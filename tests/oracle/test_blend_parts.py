@@ -350,6 +350,57 @@ def test_a_global_ridge_on_the_strongest_features(sign, monkeypatch):
     np.testing.assert_allclose(again.scores(again.features(rows)), mean + phi @ weights, atol=1e-9)
 
 
+def changed_by_one(ridge, rows, labels, rng):
+    row = rng.integers(0, rows.shape[0], size=1)
+    return ridge.changed(ridge.features(rows[row]), labels[row], 1)
+
+
+def test_folding_takes_no_fresh_memory_once_there_is_room(monkeypatch):
+    monkeypatch.setattr(global_ridge, "LONGEST_LIST", 4)
+    monkeypatch.setattr(global_ridge, "MORE_UPDATES", 2)
+    X, Y = random_rows(5)
+    rows, labels, rng = sparse.csr_array(unit(X)), sparse.csr_array(Y), np.random.default_rng(5)
+    ridge = GlobalRidge.fit("ridge", 0, 1.0, None, rows, labels).with_room()
+    asked, real = [], np.empty_like
+
+    def empty_like(matrix):
+        asked.append(matrix.shape)
+        return real(matrix)
+
+    monkeypatch.setattr(np, "empty_like", empty_like)
+    inverses = set()
+    for _ in range(50):
+        ridge = changed_by_one(ridge, rows, labels, rng)
+        inverses.add(ridge.inverse.ctypes.data)
+    assert len(inverses) == 2
+    assert asked == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_versions_that_somebody_has_keep_their_matrices(seed, monkeypatch):
+    """Random changes of random versions, some of which are held, as by readers and copies."""
+    monkeypatch.setattr(global_ridge, "LONGEST_LIST", 4)
+    monkeypatch.setattr(global_ridge, "MORE_UPDATES", 2)
+    X, Y = random_rows(seed)
+    rows, labels, rng = sparse.csr_array(unit(X)), sparse.csr_array(Y), np.random.default_rng(seed)
+    ridge = GlobalRidge.fit("ridge", 0, 1.0, None, rows, labels).with_room()
+    held = []
+
+    def matrices(version):
+        return version.current_inverse().tobytes(), version.current_weights().tobytes()
+
+    for _ in range(150):
+        ridge = changed_by_one(ridge, rows, labels, rng)
+        if rng.random() < 0.15:
+            held.append((ridge, matrices(ridge)))
+        if rng.random() < 0.05 and held:
+            ridge = held[rng.integers(len(held))][0]
+        if rng.random() < 0.1 and len(held) > 3:
+            del held[rng.integers(len(held))]
+        for version, before in held:
+            assert matrices(version) == before
+
+
 def test_many_features_and_rows_have_one_ridge_on_some_features(monkeypatch):
     monkeypatch.setattr(global_ridge, "MOST_UNKNOWNS", 6)
     monkeypatch.setattr(blend_scoring, "MOST_UNKNOWNS", 6)

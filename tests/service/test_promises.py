@@ -18,8 +18,8 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 from tests.service.conftest import READ, TEXTS, WRITE
 
-from vicinal import LCIF, FeatureKNN, InstanceKNN, load
-from vicinal.methods import feature_knn
+from vicinal import LCIF, Blend, FeatureKNN, InstanceKNN, load
+from vicinal.methods import feature_knn, incremental
 from vicinal.preprocess import BM25, TextVectorizer
 from vicinal.service import app as app_module
 from vicinal.service import served_model
@@ -521,6 +521,24 @@ def wait_until(is_so: Callable[[], bool], seconds: float = 20.0) -> None:
     while not is_so():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize("estimator", [InstanceKNN(5), Blend("mix")], ids=["instance", "blend"])
+def test_a_lesson_does_not_pause_for_readers(start, estimator, monkeypatch) -> None:
+    """Neither for those that ask for predictions, nor for the service itself."""
+    client = start(models={"pets": large_model(estimator)})
+    wait_until(lambda: client.facts()["upkeep"] == "nothing")
+    pauses: list[float] = []
+    monkeypatch.setattr(incremental.time, "sleep", pauses.append)
+    values = [0.0] * 80
+    values[3] = values[4] = 1.0
+    for number in range(8):  # a threshold is fitted again meanwhile
+        body = {"rows": [{"values": values, "labels": [f"l{number}"]}]}
+        assert client.post(f"{MODEL}/learn", json=body, headers=HEADERS).status_code == 200
+        client.post(f"{MODEL}/predict", json={"rows": [{"values": values}]})
+    monkeypatch.undo()
+    wait_until(lambda: client.facts()["upkeep"] == "nothing")
+    assert pauses == []
 
 
 def test_a_threshold_is_fitted_beside_the_lessons(start, monkeypatch) -> None:

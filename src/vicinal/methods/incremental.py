@@ -25,6 +25,7 @@ threads have read is followed by a pause, in proportion to the time that the cha
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from threading import get_ident
@@ -327,9 +328,22 @@ LONGEST_PAUSE = 0.01
 """In seconds; a long change is rare, so that readers get their turns afterwards anyway."""
 
 
+_pauses: ContextVar[bool] = ContextVar("whether changes pause for readers", default=True)
+
+
+@contextmanager
+def without_pauses() -> Iterator[None]:
+    """Let changes inside the block not pause: the caller gives readers their turns."""
+    token = _pauses.set(False)
+    try:
+        yield
+    finally:
+        _pauses.reset(token)
+
+
 def _pause_for_readers(replaced: FittedState, took: float) -> None:
     """Pause after a change that took so many seconds if others have read what it replaced."""
-    if replaced.readers - {get_ident()}:
+    if _pauses.get() and replaced.readers - {get_ident()}:
         time.sleep(min(PAUSE * took, LONGEST_PAUSE))
 
 

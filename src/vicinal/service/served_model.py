@@ -21,7 +21,7 @@ from vicinal.graph import NeighborGraph
 from vicinal.methods import Blend, NeighborEstimator
 from vicinal.methods._formulas import cells
 from vicinal.methods.fitted_state import FittedState
-from vicinal.methods.incremental import IncrementalEstimator
+from vicinal.methods.incremental import IncrementalEstimator, without_pauses
 from vicinal.methods.pipeline import Model, estimator_of, feature_names, with_feature_names
 from vicinal.methods.what_if import MOST_FEATURES
 from vicinal.service.request_rows import RowReader
@@ -348,8 +348,11 @@ class ServedModel:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Let this thread alone change the model; if the block fails, nothing has changed."""
-        with self._writing:
+        """Let this thread alone change the model; if the block fails, nothing has changed.
+
+        Readers have their turns while changes are committed to the disk.
+        """
+        with self._writing, without_pauses():
             self._is_changed = False
             with self.savepoint():
                 yield
@@ -406,7 +409,7 @@ class ServedModel:
 
     def prepare(self) -> None:
         """Compute what the first lesson needs, so that it takes no longer than the next ones."""
-        with self._writing:
+        with self._writing, without_pauses():
             if isinstance(self._estimator, IncrementalEstimator):
                 self._estimator.prepare()
 
@@ -445,7 +448,7 @@ class ServedModel:
 
     def _has_taken_threshold(self, twin: IncrementalEstimator) -> bool:
         """Let the model use the threshold of a recalibrated copy; tell whether that was enough."""
-        with self._writing:
+        with self._writing, without_pauses():
             model = self._estimator
             if not isinstance(model, IncrementalEstimator) or not model.take_threshold(twin):
                 return False
@@ -454,7 +457,7 @@ class ServedModel:
 
     def _has_replaced(self, twin: IncrementalEstimator) -> bool:
         """Teach a copy what it missed; if that was little, put it in the model's place."""
-        with self._writing:
+        with self._writing, without_pauses():
             missed, self._since = self._since or [], []
             is_little = sum(lesson.rows for lesson in missed) <= CATCH_UP_ROWS
             if is_little:

@@ -26,10 +26,12 @@ folded in by blocks, a part with each of the lessons that follow.
 """
 
 import ctypes
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -206,7 +208,8 @@ class Folding:
 
     def __init__(self, ridge: "GlobalRidge", inverse: Float) -> None:
         self._before, self._updates = (inverse, ridge.weights), ridge.updates.before(LONGEST_LIST)
-        self._after = np.empty_like(inverse), np.empty_like(ridge.weights)
+        self._after = tuple(map(_room_like, self._before, ridge.spare))
+        self._spare: Spare = [inverse], [ridge.weights]
 
     def fold(self, part: int) -> None:
         """Fold in one of :data:`MORE_UPDATES` parts."""
@@ -221,7 +224,33 @@ class Folding:
         """Return a later ridge with the folded matrices."""
         inverse, weights = self._after
         folded = replace(ridge, inverse=inverse, weights=_wider(weights, len(ridge.mean)))
-        return replace(folded, updates=ridge.updates.after(LONGEST_LIST), folding=None)
+        updates = ridge.updates.after(LONGEST_LIST)
+        return replace(folded, updates=updates, folding=None, spare=self._spare)
+
+
+Spare: TypeAlias = tuple[list[Float], list[Float]]
+"""The inverse and the weights of an earlier version, one or none: memory for the next ones."""
+
+
+def _room_like(matrix: Float, spare: list[Float]) -> Float:
+    """Return memory for a matrix of the same shape: that of an earlier version, if nobody has it.
+
+    The system takes milliseconds to give fresh memory, two megabytes at a time.
+    """
+    with suppress(IndexError):
+        taken = [spare.pop()]  # versions share the list: one of them gets it
+        fits = taken[0].shape == matrix.shape and taken[0].flags.owndata
+        if fits and _references(taken) == ALONE:
+            return taken[0]
+    return np.empty_like(matrix)
+
+
+def _references(matrix: list[Float]) -> int:
+    """Return how many references there are to the matrix in a list; a view of it has one."""
+    return sys.getrefcount(matrix[0])
+
+
+ALONE = _references([np.empty(0)])
 
 
 def _wider(matrix: Float, n_columns: int) -> Float:
@@ -243,10 +272,11 @@ class GlobalRidge:
     inverse: Float | None
     updates: Updates
     folding: Folding | None = None
+    spare: Spare = field(default_factory=lambda: ([], []))
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out what is being folded in: it is part of the updates too."""
-        return {**vars(self), "folding": None}
+        """Leave out spare memory and what is being folded in: it is part of the updates too."""
+        return {**vars(self), "folding": None, "spare": ([], [])}
 
     @classmethod
     def fit(
@@ -394,6 +424,15 @@ class GlobalRidge:
         if self.inverse is not None:
             return self
         return replace(self, inverse=_inverse(self._sums(seen, Y)[0]))
+
+    def with_room(self) -> "GlobalRidge":
+        """Return the same ridge with memory that updates are folded into, which was used once."""
+        if self.inverse is None:
+            return self
+        spare: Spare = ([np.empty_like(self.inverse)], [np.empty_like(self.weights)])
+        for (room,) in spare:
+            room.fill(0.0)
+        return replace(self, spare=spare)
 
     def get_state(self) -> dict[str, State]:
         """Return the state as plain values and arrays.

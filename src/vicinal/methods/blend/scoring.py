@@ -485,9 +485,9 @@ class BlendScoring:
         return tuple(ridge.changed(self._phi(ridge, seen), Y, sign) for ridge in self.ridges)
 
     def with_room(self) -> Self:
-        """Return the same blend, whose views take further rows without a copy."""
-        views = [replace(view, rows=view.rows.with_room()) for view in self.views]
-        return replace(self, views=tuple(views))
+        """Return the same blend, which takes further rows without a copy or fresh memory."""
+        views = tuple(replace(view, rows=view.rows.with_room()) for view in self.views)
+        return replace(self, views=views, ridges=tuple(each.with_room() for each in self.ridges))
 
     @on_one_blas_thread
     def ready(self) -> Self:
