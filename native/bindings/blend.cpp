@@ -178,7 +178,7 @@ auto make_cells(const std::vector<const BoundBlendView*>& views,
                 const Vector<std::int32_t>& labels, std::int64_t n_labels,
                 const Vector<float>& prior, const Vector<std::int64_t>& own_indptr,
                 const Vector<std::int32_t>& own_labels, const Vector<std::int64_t>& counts,
-                bool every_label, int n_threads) {
+                bool every_label, std::int64_t most_at_once, int n_threads) {
   if (views.empty() || counts.size() != 5 || static_cast<std::int64_t>(prior.size()) != n_labels)
     throw std::invalid_argument("blend_cells: expected views, five counts and a prior per label");
   BlendInput input;
@@ -206,7 +206,7 @@ auto make_cells(const std::vector<const BoundBlendView*>& views,
   BlendCells found;
   {
     ReleaseIfLong release(input.n_rows > static_cast<std::int64_t>(few_rows));
-    found = vicinal::blend_cells(input, wanted, n_threads, interrupted_by_user);
+    found = vicinal::blend_cells(input, wanted, most_at_once, n_threads, interrupted_by_user);
   }
   const std::size_t n_cells = found.cells.size() / n_columns;
   return std::make_tuple(to_numpy(std::move(found.indptr)), to_numpy(std::move(found.labels)),
@@ -246,7 +246,8 @@ void bind_blend(nb::module_& m) {
         nb::arg("at_once"), nb::arg("n_threads"));
   m.def("blend_cells", &make_cells, nb::arg("views"), nb::arg("tables"), array("label_indptr"),
         array("labels"), nb::arg("n_labels"), array("prior"), array("own_indptr"),
-        array("own_labels"), array("counts"), nb::arg("every_label"), nb::arg("n_threads"));
+        array("own_labels"), array("counts"), nb::arg("every_label"), nb::arg("most_at_once"),
+        nb::arg("n_threads"));
 }
 
 }  // namespace vicinal::bindings

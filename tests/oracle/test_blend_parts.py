@@ -10,6 +10,7 @@ from vicinal import Blend
 from vicinal.methods.blend import global_ridge
 from vicinal.methods.blend import scoring as blend_scoring
 from vicinal.methods.blend.global_ridge import GlobalRidge, KeptFeatures
+from vicinal.methods.blend.listed import CellPlan
 from vicinal.methods.blend.parts import (
     MOST_POINTS,
     NEIGHBORS,
@@ -18,7 +19,6 @@ from vicinal.methods.blend.parts import (
     rank_points,
     ranks,
 )
-from vicinal.methods.blend.scoring import CellPlan
 
 VOTERS, POWER, ALPHA, DENSE_ALPHA = 30, 2.0, 1.0, 0.3
 

@@ -25,7 +25,7 @@ from vicinal.datasets.generated import zipf_rows
 from vicinal.errors import ModelFormatError
 from vicinal.index import SegmentedAlgorithm, SegmentedIndex, TrainingRows, segment_files
 from vicinal.index.inverted import Segment
-from vicinal.methods.blend import view_folder
+from vicinal.methods.blend import listed, parts, scoring, view_folder
 
 pytestmark = pytest.mark.native
 
@@ -82,6 +82,60 @@ def test_answers_are_those_of_the_model_in_memory(seed, n_labels, tmp_path_facto
         same(plain, vicinal.load(folder / "model"), Q)
     stored.save(folder / "learned")
     same(plain, vicinal.load(folder / "learned"), Q)
+
+
+@given(
+    seed=st.integers(0, 100_000),
+    n_labels=st.sampled_from([3, 40]),
+    most=st.sampled_from([9, 10**9]),
+)
+@settings(max_examples=25, deadline=None)
+def test_answers_of_views_beyond_memory_are_the_same(seed, n_labels, most, tmp_path_factory):
+    """Many rows at a time, of which the last are dropped where there are cells enough."""
+    folder = tmp_path_factory.mktemp("blend")
+    X, Y, Q = random_data(seed, n_labels)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (scoring, listed):
+            patch.setattr(module, "BLOCK_ROWS", 3)
+        patch.setattr(scoring, "MOST_CELLS", most)
+        patch.setattr(scoring, "MOST_ROWS", 100)
+        plain = Blend("mix", random_state=3).fit(X, Y)
+        patch.setattr(view_folder, "machine_memory", lambda: 0)
+        patch.setattr(segment_files, "FEWEST_ENTRIES", 1)
+        patch.setattr(parts, "MANY_ASKED", 2)
+        patch.setattr(scoring, "ROW_MEMORY", LEAST // 13)
+        patch.setattr(scoring, "SCORED_ROWS", 4)
+        stored = on_disk(X, Y, folder, combine="mix", random_state=3)
+        assert stored.scoring_.rows_at_once == (12 if has_words(stored) else 4)
+        same(plain, stored, Q)
+    state = [model.scoring_.mixture.get_state() for model in (plain, stored)]
+    assert repr(state[0]) == repr(state[1])
+
+
+def test_views_beyond_memory_are_read_few_times(tmp_path, monkeypatch):
+    """Once for a block that tells how many rows are needed, and once for all of these."""
+    monkeypatch.setattr(view_folder, "machine_memory", lambda: 0)
+    for module in (scoring, listed):
+        monkeypatch.setattr(module, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(scoring, "ROW_MEMORY", LEAST // 1000)
+    rows, labels = zipf_rows(2000, 2000, 1, 20.0), zipf_rows(2000, 50, 2, 2.0).astype(np.int32)
+    monkeypatch.setattr(scoring, "MOST_ROWS", 800)
+    for most_cells, passes in ((10_000, 2), (10**9, 2)):
+        monkeypatch.setattr(scoring, "MOST_CELLS", most_cells)
+        asked = []
+        nearest = parts.View.nearest_others
+
+        def recorded(view, places, asked=asked, nearest=nearest):
+            asked.append(len(places))
+            return nearest(view, places)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(parts.View, "nearest_others", recorded)
+            model = on_disk(rows, labels, tmp_path / str(most_cells), combine="mix")
+        n_views = len(model.scoring_.views)
+        n_used = len(model.scoring_.held_out.rows)
+        assert len(asked) == passes * n_views
+        assert sum(asked) <= n_views * (1.02 * n_used + 2 * 16)
 
 
 def has_words(model):

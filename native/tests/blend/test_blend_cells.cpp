@@ -38,7 +38,7 @@ static bool near(float found, double expected) { return std::abs(found - expecte
 
 static void cells_hold_scores_and_shares_of_the_best() {
   const Example example;
-  const BlendCells found = blend_cells(example.input(), {2, 1, 0, 0, 0, false}, 2);
+  const BlendCells found = blend_cells(example.input(), {2, 1, 0, 0, 0, false}, 256, 2);
   CHECK((found.indptr == std::vector<std::int64_t>{0, 2, 2}));  // a row without neighbours: none
   CHECK((found.labels == std::vector<std::int32_t>{0, 1}));
   CHECK((found.cell == std::vector<std::int32_t>{0, 1}));
@@ -53,10 +53,10 @@ static void cells_hold_scores_and_shares_of_the_best() {
 
 static void every_label_or_none_may_be_a_candidate() {
   const Example example;
-  const BlendCells every = blend_cells(example.input(), {0, 0, 0, 0, 0, true}, 1);
+  const BlendCells every = blend_cells(example.input(), {0, 0, 0, 0, 0, true}, 256, 1);
   CHECK((every.indptr == std::vector<std::int64_t>{0, 4, 8}));
   CHECK(every.cells.size() == 64);
-  const BlendCells none = blend_cells(example.input(), {0, 0, 0, 0, 0, false}, 1);
+  const BlendCells none = blend_cells(example.input(), {0, 0, 0, 0, 0, false}, 256, 1);
   CHECK(none.labels.empty() && none.cells.empty());
 }
 
@@ -65,7 +65,7 @@ static void tables_take_part() {
   BlendInput input = example.input();
   const std::vector<double> table{0.1, 0.2, 0.9, 0.3, 0.5, 0.4, 0.3, 0.5};
   input.tables = {table};
-  const BlendCells found = blend_cells(input, {0, 0, 0, 1, 0, false}, 1);
+  const BlendCells found = blend_cells(input, {0, 0, 0, 1, 0, false}, 256, 1);
   CHECK((found.labels == std::vector<std::int32_t>{2, 0}));  // of equally good ones, the lower
   CHECK(near(found.cells[4], 0.9) && near(found.cells[5], 1.0));
 }
@@ -82,7 +82,7 @@ static void labels_below_the_candidates_have_no_cell() {
   const std::vector<double> unit{1.0, 1.0};
   input.views[0].centroids = &centroids;
   input.views[0].rows = {asked, columns, unit, 1};
-  const BlendCells found = blend_cells(input, {1, 0, 0, 0, 1, false}, 1);
+  const BlendCells found = blend_cells(input, {1, 0, 0, 0, 1, false}, 256, 1);
   CHECK((found.labels == std::vector<std::int32_t>{0, 1, 0}));
   CHECK((found.cell == std::vector<std::int32_t>{0, -1, -1}));
   CHECK(std::abs(found.similarity[1] - 1.0) < 1e-9);

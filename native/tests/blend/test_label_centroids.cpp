@@ -180,8 +180,8 @@ static void cosines_follow_the_sums(const Rows& rows, const LabelCentroids& cent
         {rows.features(n_features).columns(row), rows.features(n_features).row(row),
          row % 2 == 1 ? rows.label_sets(n).columns(row) : std::span<const std::int32_t>(),
          wanted[row], counts[row % 5], row % 2 == 1});
-  batch.compare(centroids, asked);
-  batch.compare(centroids, asked);  // nothing is left of the first time
+  batch.compare(centroids, asked, [] {});
+  batch.compare(centroids, asked, [] {});  // nothing is left of the first time
   for (int row = 0; row < 20; ++row) {
     const auto features = rows.features(n_features).columns(row);
     const auto values = rows.features(n_features).row(row);
@@ -244,8 +244,8 @@ static void many_changes_of_one_list_have_the_bits_of_a_new_build() {
                      {},
                      40,
                      false});
-  changed.compare(centroids, asked);
-  expected.compare(fresh, asked);
+  changed.compare(centroids, asked, [] {});
+  expected.compare(fresh, asked, [] {});
   for (int row = 0; row < 10; ++row)
     for (std::int32_t label = 0; label < n; ++label)
       CHECK(changed.cosine(row, label) == expected.cosine(row, label));

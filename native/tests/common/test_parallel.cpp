@@ -73,12 +73,37 @@ static void an_interrupt_stops_the_loop() {
   CHECK(done < 10'000);
 }
 
+// Both threads are in the midst of a task that ends only by the sign.
+static void long_tasks_end_early() {
+  std::atomic<bool> both_at_work{false};
+  std::atomic<int> ended{0};
+  const vicinal::InterruptCheck asked = [&] { return both_at_work.load(); };
+  vicinal::StopSign sign(asked);
+  CHECK_THROWS(vicinal::Interrupted, parallel_for(
+                                         2, 2,
+                                         [&](std::int64_t, int worker) {
+                                           if (worker != 0) both_at_work = true;
+                                           try {
+                                             for (;;) {
+                                               sign.check(worker);
+                                               std::this_thread::yield();
+                                             }
+                                           } catch (const vicinal::Interrupted&) {
+                                             ++ended;
+                                             throw;
+                                           }
+                                         },
+                                         [&] { return sign.is_up(); }));
+  CHECK(ended == 2);
+}
+
 TEST(test_parallel) {
   every_task_runs_once();
   no_tasks_is_no_work();
   a_worker_exception_reaches_the_caller();
   an_interrupt_stops_the_loop();
   an_interrupt_is_seen_while_waiting();
+  long_tasks_end_early();
 }
 
 }  // namespace vicinal::test_parallel

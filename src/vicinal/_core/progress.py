@@ -77,6 +77,11 @@ def part(description: str, total: float | None = None) -> Iterator[Advance]:
 def blocks(n_rows: int, most: int, description: str) -> Iterator[tuple[int, int]]:
     """Yield the bounds of blocks of rows of limited size; smaller blocks with a progress bar."""
     step = min(most, max(FEWEST_ROWS, n_rows // 100)) if is_seen() else most
+    yield from row_ranges(n_rows, step, description)
+
+
+def row_ranges(n_rows: int, step: int, description: str) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of blocks of so many rows, whether bars are shown or not."""
     with part(description, n_rows) as advance:
         for start in range(0, n_rows, step):
             stop = min(start + step, n_rows)

@@ -329,6 +329,14 @@ def new_blocks(
     return found if vectors is None else _beside(found, vectors, data)
 
 
+def _rows_at_once(model: Any) -> int:
+    """Return how many rows a model is best asked at a time; more if it reads files for them."""
+    from vicinal.methods.pipeline import estimator_of
+
+    scoring = getattr(estimator_of(model), "scoring_", None)
+    return max(BLOCK_ROWS, getattr(scoring, "rows_at_once", 0))
+
+
 def _beside(found: Iterator[Source], vectors: NDArray[Any], data: str) -> Iterator[Source]:
     """Yield blocks of rows with their vectors; raise if there are more or fewer of them."""
     start = 0
@@ -353,7 +361,7 @@ def row_blocks(
     block_rows: int | None = None,
 ) -> Iterator[Source]:
     """Yield rows for a fitted model without their vectors."""
-    block_rows = block_rows or BLOCK_ROWS
+    block_rows = block_rows or _rows_at_once(model)
     if is_table_file(data):
         columns, options = frame_columns(model), table_options(table)
         reading: Reading | None = getattr(model, "reading_", None)

@@ -85,9 +85,10 @@ namespace blend_detail {
 
 inline constexpr double least_best = 1e-3;  // what a row's best score counts as at least
 
-// Rows that are compared together read what they share from memory once.
-inline std::int64_t rows_per_task(std::int64_t n_rows, int n_threads) {
-  return std::clamp<std::int64_t>(n_rows / (4 * std::max(n_threads, 1)), 16, 256);
+// Rows that are compared together read what they share from memory once, or from a file.
+inline std::int64_t rows_per_task(std::int64_t n_rows, std::int64_t most, int n_threads) {
+  return std::clamp<std::int64_t>(n_rows / (4 * std::max(n_threads, 1)), 16,
+                                  std::max<std::int64_t>(most, 16));
 }
 
 inline double vote_weight(Metric metric, double value, double power) {
@@ -151,8 +152,10 @@ class RowCells {
     cosines_.resize(n_centroids_, CentroidCosines(input.simd));
   }
 
-  // The cells of rows `first` to `last`.
-  void make(std::int64_t first, std::int64_t last, const CandidateCounts& counts, BlendCells& out) {
+  // The cells of rows `first` to `last`; `pause` is called now and then.
+  template <class Pause>
+  void make(std::int64_t first, std::int64_t last, const CandidateCounts& counts,
+            const Pause& pause, BlendCells& out) {
     first_ = first;
     candidates_.resize(last - first);
     near_.resize(last - first);
@@ -160,11 +163,12 @@ class RowCells {
       score(row, near_[row - first]);
       choose(row, counts, candidates_[row - first]);
     }
-    compare(last, counts);
+    compare(last, counts, pause);
     for (std::int64_t row = first; row < last; ++row) {
       list(row, counts);
       write(row, out);
       out.indptr.push_back(std::ssize(out.labels));
+      pause();
     }
   }
 
@@ -294,7 +298,8 @@ class RowCells {
 
   // The cosines of all rows and the centroids of each view. Below the candidates, labels are those
   // of the last centroids.
-  void compare(std::int64_t last, const CandidateCounts& counts) {
+  template <class Pause>
+  void compare(std::int64_t last, const CandidateCounts& counts, const Pause& pause) {
     const bool leaves_out = input_.own.n_rows() > 0;
     std::size_t number = 0;
     for (const BlendView& view : input_.views) {
@@ -309,7 +314,7 @@ class RowCells {
         asked_.push_back(
             {view.rows.columns(row), view.rows.row(row), own, wanted, count, leaves_out});
       }
-      cosines_[number++].compare(*view.centroids, asked_);
+      cosines_[number++].compare(*view.centroids, asked_, pause);
     }
   }
 
@@ -428,22 +433,25 @@ class RowCells {
 
 }  // namespace blend_detail
 
-inline BlendCells blend_cells(const BlendInput& input, const CandidateCounts& counts, int n_threads,
+// Of the memory of a worker, each of the `most_at_once` rows that it compares takes about 30 kB.
+inline BlendCells blend_cells(const BlendInput& input, const CandidateCounts& counts,
+                              std::int64_t most_at_once, int n_threads,
                               const InterruptCheck& interrupted = never_interrupted) {
   using blend_detail::RowCells;
-  const std::int64_t at_once = blend_detail::rows_per_task(input.n_rows, n_threads);
+  const std::int64_t at_once = blend_detail::rows_per_task(input.n_rows, most_at_once, n_threads);
   const std::int64_t n_tasks = (input.n_rows + at_once - 1) / at_once;
   std::vector<BlendCells> made(n_tasks);
   std::vector<std::vector<RowCells>> workers(std::max(n_threads, 1));
+  StopSign sign(interrupted);
   parallel_for(
       n_tasks, n_threads,
       [&](std::int64_t task, int worker) {
         if (workers[worker].empty()) workers[worker].emplace_back(input);
         BlendCells& out = made[task];
         const std::int64_t last = std::min(input.n_rows, (task + 1) * at_once);
-        workers[worker][0].make(task * at_once, last, counts, out);
+        workers[worker][0].make(task * at_once, last, counts, [&] { sign.check(worker); }, out);
       },
-      interrupted);
+      [&] { return sign.is_up(); });
   BlendCells all;
   all.indptr.push_back(0);
   std::int64_t n_cells = 0;

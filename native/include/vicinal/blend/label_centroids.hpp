@@ -806,18 +806,26 @@ class CentroidCosines {
     bool is_left_out = false;
   };
 
-  void compare(const LabelCentroids& centroids, std::span<const Row> rows) {
+  // `pause` is called between rows, and between the tiles of a row.
+  template <class Pause>
+  void compare(const LabelCentroids& centroids, std::span<const Row> rows, const Pause& pause) {
     centroids_ = &centroids;
     if (states_.size() < rows.size()) states_.resize(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) start(states_[i], rows[i]);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      start(states_[i], rows[i]);
+      pause();
+    }
     for (;;) {
       std::int32_t label = no_label;
       for (std::size_t i = 0; i < rows.size(); ++i) label = std::min(label, states_[i].next);
       if (label == no_label) break;
       const std::int64_t first = label / LabelCentroids::tile * LabelCentroids::tile;
       const std::int64_t last = std::min(first + LabelCentroids::tile, centroids.n_labels());
-      for (std::size_t i = 0; i < rows.size(); ++i)
-        if (states_[i].next < last) visit(states_[i], first, last);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (states_[i].next >= last) continue;
+        visit(states_[i], first, last);
+        pause();
+      }
     }
     for (std::size_t i = 0; i < rows.size(); ++i) finish(states_[i]);
   }

@@ -119,4 +119,32 @@ inline void parallel_for(std::int64_t n_tasks, int n_threads, const LoopBody& bo
   if (loop.failure) std::rethrow_exception(loop.failure);
 }
 
+// Ends the tasks of a loop that take seconds: they call `check` now and then.
+class StopSign {
+ public:
+  explicit StopSign(const InterruptCheck& interrupted) : interrupted_(interrupted) {}
+
+  // For the loop itself.
+  bool is_up() {
+    if (!is_up_ && interrupted_()) is_up_ = true;
+    return is_up_;
+  }
+
+  // Throws Interrupted. Worker 0 is the calling thread, the only one that may ask.
+  void check(int worker) {
+    if (worker == 0 && Clock::now() - last_check_ >= std::chrono::milliseconds(50)) {
+      last_check_ = Clock::now();
+      is_up();
+    }
+    if (is_up_) throw Interrupted();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const InterruptCheck& interrupted_;
+  std::atomic<bool> is_up_{false};
+  Clock::time_point last_check_ = Clock::now();
+};
+
 }  // namespace vicinal

@@ -34,6 +34,7 @@ from vicinal._core.arrays import (
 )
 from vicinal._core.checks import check_option
 from vicinal._core.csr import full_rows, take_columns, take_rows, trust, with_values
+from vicinal._core.files import read_ahead
 from vicinal._core.state import State, read_array, read_part, read_plain
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr, csr_parts
@@ -73,6 +74,8 @@ NO_VOTES = np.empty(0, dtype=np.int64), np.empty(0)
 """Numbers of voters, and powers of their similarities."""
 ALPHA, DENSE_ALPHA, MORE_ALPHAS = 1.0, 0.3, (1.0, 0.3)
 """Of local ridge."""
+MANY_ASKED = 1_000
+"""Rows for which large files are rather read in their order than where the rows need them."""
 MANY_ROWS = 2_500
 """Rows from which on votes and local ridge speak twice: with fewer, more parts predict worse."""
 
@@ -349,11 +352,15 @@ def unit_vectors(rows: Float) -> Float:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A look at rows, and the training rows under it."""
+    """A look at rows, and the training rows under it.
+
+    `lists`: of the centroids, if files of the view are larger than the system's cache may be.
+    """
 
     look: Look
     rows: TrainingRows
     centroids: LabelCentroids | None
+    lists: tuple[NDArray[Any], ...] = ()
 
     @classmethod
     def build(
@@ -361,20 +368,20 @@ class View:
     ) -> "View":
         """Look at all training rows."""
         if isinstance(algorithm, SegmentedAlgorithm) and algorithm.folder and look.is_words:
-            index, sums = stored_view(look, trust(as_csr(X)), Y, algorithm, n_jobs)
+            index, sums, lists = stored_view(look, trust(as_csr(X)), Y, algorithm, n_jobs)
             search = SegmentedAlgorithm(algorithm.max_memory, index)
             rows = TrainingRows(index.X, look.metric, n_jobs, algorithm=search)
             rows.open_index()
-            return cls(look, rows, sums if look.has_centroids else None)
+            return cls(look, rows, sums if look.has_centroids else None, lists)
         rows = TrainingRows(look.of(X), look.metric, n_jobs, algorithm=algorithm)
         return cls(look, rows, None).with_centroids(Y)
 
     @classmethod
     def opened(cls, look: Look, folder: Path, memory: int, n_labels: int) -> "View":
         """Return a view that another process wrote to a folder."""
-        index, sums = opened_view(folder, memory, n_labels)
+        index, sums, lists = opened_view(folder, memory, n_labels)
         rows = TrainingRows(index.X, look.metric, 1, algorithm=SegmentedAlgorithm(memory, index))
-        return cls(look, rows, sums if look.has_centroids else None)
+        return cls(look, rows, sums if look.has_centroids else None, lists)
 
     def with_centroids(self, Y: Csr) -> "View":
         """Return the view with centroids, built from all rows, if it has any."""
@@ -402,6 +409,16 @@ class View:
         if not isinstance(algorithm, SegmentedAlgorithm) or algorithm.index is None:
             return False
         return are_same_rows(self.rows.X, self.stored_index.X) and not self.rows.n_empty
+
+    @property
+    def is_large(self) -> bool:
+        """Whether files of the view are larger than the system's cache may be."""
+        return bool(self.lists)
+
+    def read_sums_ahead(self, n_rows: int) -> None:
+        """Read the centroids of a large view in their order, if so many rows need most of them."""
+        if n_rows >= MANY_ASKED:
+            read_ahead(self.lists)
 
     @property
     def stored_index(self) -> SegmentedIndex:
@@ -454,6 +471,8 @@ class View:
         alphas = MORE_ALPHAS if self.look.has_more_parts else (ALPHA,)
         if self.look.kind == "ranked":
             alphas = (DENSE_ALPHA,)
+        if self.is_large and near.n_queries >= MANY_ASKED:
+            read_ahead((self.rows.X.indices, self.rows.X.data))
         return ridge_weights(near, self.rows.X, [near.k], alphas)
 
     def terms(

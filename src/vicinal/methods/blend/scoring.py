@@ -9,9 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from vicinal._core.arrays import Csr, Features, Float, Int, Int32, count_columns
+from vicinal._core.arrays import Csr, Features, Float, Int, count_columns
 from vicinal._core.csr import checked_csr, full_rows, no_rows, take_rows, trust
-from vicinal._core.progress import blocks
+from vicinal._core.progress import blocks, part, row_ranges
 from vicinal._core.state import State, read_part, read_value
 from vicinal._core.threads import in_threads, on_one_blas_thread, thread_count, using_threads
 from vicinal._core.validation import csr_parts
@@ -29,6 +29,7 @@ from vicinal.methods.blend.global_ridge import (
     KeptFeatures,
     Landmarks,
 )
+from vicinal.methods.blend.listed import BLOCK_ROWS, CellPlan, Listed, joined
 from vicinal.methods.blend.mixture import (
     Cells,
     ConvexMix,
@@ -45,8 +46,6 @@ from vicinal.scores import Scores
 
 Mixture = Trees | ConvexMix
 
-FEW_LABELS = 30
-"""Labels up to which every label of every row has a cell."""
 BELOW = 256
 """Labels below the candidates whose order is that of their centroids."""
 MOST_CELLS = 400_000
@@ -54,13 +53,18 @@ MOST_ROWS = 14_000
 """Rows and cells that the mixture is learned on at most, up to ten times as many rows."""
 MOST_SAMPLED = 35_000
 """Of more rows a tenth, but no more than this, and as many more cells."""
+MANY_CELLS = 2**40
+"""More than there will be."""
 LEAST_PROBABILITY = 1e-6
 """Of a candidate. Labels below the candidates score less: by similarity, then by frequency."""
 MOST_PROBABILITY = float(np.nextafter(1.0, 0.0))
 LEAST_SIMILAR, MOST_FREQUENT = 2e-7, 1e-7
-BLOCK_ROWS = 2048
 SCORED_ROWS = 2 * BLOCK_ROWS
 """Rows that are scored at a time: the more, the fewer times the sums of labels are read."""
+ROW_MEMORY = 32_000
+"""Bytes of a row while views on disk are read for it: neighbours, weights, cells."""
+COMPARED_ROWS, MORE_COMPARED_ROWS = 256, 2048
+"""Rows of a thread for which the sums of labels are read once, from memory or from a disk."""
 LEAST_TASK = 64
 """Rows of a task below which handing it to a worker costs more than it saves."""
 
@@ -76,43 +80,6 @@ class HeldOut:
         """Yield the scores of so many rows at a time."""
         for start in range(0, len(self.rows), n_rows):
             yield self.scores.rows(start, min(start + n_rows, len(self.rows)))
-
-
-@dataclass(frozen=True, eq=False)
-class CellPlan:
-    """How many of the best labels of a part are candidates."""
-
-    votes: int
-    ridge: int
-    centroids: int
-    table: int
-    every_label: bool
-
-    @classmethod
-    def of(cls, Y: Csr) -> Self:
-        """Return more candidates than rows have labels.
-
-        More than these would find further labels, but the mixture would learn less of the best
-        ones: predictions are worse.
-        """
-        per_row = Y.nnz / max(1, Y.shape[0])
-        usual = int(np.clip(per_row + max(6, per_row / 2), 10, 40))
-        return cls(usual, usual, max(8, usual // 2), max(8, usual // 2), Y.shape[1] <= FEW_LABELS)
-
-    def counts(self, below: int) -> Int:
-        """Return the numbers as the compiled core takes them."""
-        return np.array([self.votes, self.ridge, self.centroids, self.table, below], dtype=np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class Listed:
-    """The labels of some rows that have a cell or a similarity."""
-
-    indptr: Int
-    labels: Int32
-    cell: Int32
-    similarity: Float
-    cells: Cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +140,19 @@ class BlendScoring:
         """Whether all views are as they were written to a folder."""
         return all(view.is_stored for view in self.views)
 
+    @property
+    def is_large(self) -> bool:
+        """Whether views are in files that the memory of the machine cannot keep."""
+        return any(view.is_large for view in self.views)
+
+    @property
+    def rows_at_once(self) -> int:
+        """Rows for which views are read once: of large ones, as many as the memory limit allows."""
+        if not self.is_large:
+            return SCORED_ROWS
+        limit = min(view.stored_index.max_memory for view in self.views if view.is_large)
+        return max(SCORED_ROWS, limit // ROW_MEMORY // BLOCK_ROWS * BLOCK_ROWS)
+
     # -- scores
 
     @on_one_blas_thread
@@ -182,6 +162,8 @@ class BlendScoring:
         if not given.shape[0]:
             return Scores.sparse(no_rows(len(self.counts)), self._base)
         parts = blocks(given.shape[0], SCORED_ROWS, "Blending")
+        if self.is_large:
+            parts = row_ranges(given.shape[0], self.rows_at_once, "Blending")
         listed = self._elsewhere(BlendScoring.listed, parts, given, BELOW)
         return Scores.stack([self.scores_of(each, len(each.indptr) - 1) for each in listed])
 
@@ -208,12 +190,12 @@ class BlendScoring:
                     ends.append(at + step >= stop)
                     yield listed, rows[at : min(at + step, stop)], below
 
-        part: list[Listed] = []
+        done: list[Listed] = []
         for each in tasks.run(RemoteBlend.listed, self._remote, pieces()):
-            part.append(each)
+            done.append(each)
             if ends.popleft():
-                yield _joined(part)
-                part = []
+                yield joined(done)
+                done = []
 
     @cached_property
     def _remote(self) -> "RemoteBlend":
@@ -265,6 +247,8 @@ class BlendScoring:
             for view, graph, rows in zip(self.views, near, seen, strict=True)
         ]
         none = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32)
+        for view in self.views:
+            view.read_sums_ahead(near[0].n_queries)
         return Listed(
             *blend_cells(
                 spoken,
@@ -275,6 +259,7 @@ class BlendScoring:
                 *(none if own is None else csr_parts(trust(own))),
                 self.plan.counts(below),
                 self.plan.every_label,
+                MORE_COMPARED_ROWS if self.is_large else COMPARED_ROWS,
                 thread_count(),
             )
         )
@@ -413,14 +398,26 @@ class BlendScoring:
         Later rows are dropped once there are `most_cells` cells.
         """
         found: list[Listed] = []
-        n_cells = 0
-        parts = blocks(len(rows), BLOCK_ROWS, "Leaving rows out")
-        for each in self._elsewhere(BlendScoring._left_out_block, parts, rows, 0):
-            found.append(each)
-            n_cells += len(each.cells)
-            if n_cells > most_cells:
-                break
-        return _joined(found)
+        start = n_cells = 0
+        with part("Leaving rows out", len(rows)) as advance:
+            while start < len(rows) and n_cells <= most_cells:
+                rest = (most_cells - n_cells) * start // n_cells if n_cells else None
+                stop = min(start + self._left_out_at_once(rest, most_cells), len(rows))
+                parts = [(start, stop)]
+                found += self._elsewhere(BlendScoring._left_out_block, parts, rows, 0)
+                n_cells += len(found[-1].cells)
+                advance(stop - start)
+                start = stop
+        return joined(found).cut(most_cells)
+
+    def _left_out_at_once(self, rest: int | None, most_cells: int) -> int:
+        """Return how many rows to leave out next, if about `rest` more have all cells wanted."""
+        if not self.is_large or (rest is None and most_cells < MANY_CELLS):
+            return BLOCK_ROWS
+        most = self.rows_at_once
+        if rest is None:
+            return most
+        return min(most, (1 + int(1.02 * rest) // BLOCK_ROWS) * BLOCK_ROWS)
 
     def _left_out_block(self, some: Int, below: int) -> Listed:
         """Return the cells of some training rows."""
@@ -444,7 +441,7 @@ class BlendScoring:
             return self.held_out.scores.take(place)
         if not len(asked):
             return Scores.sparse(no_rows(len(self.counts)), self._base)
-        return self.scores_of(self.left_out(asked, 2**62), len(asked))
+        return self.scores_of(self.left_out(asked, MANY_CELLS), len(asked))
 
     # -- changes
 
@@ -536,7 +533,7 @@ class BlendScoring:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the centroids, which are built again from the rows."""
-        bare = tuple(replace(view, centroids=None) for view in self.views)
+        bare = tuple(replace(view, centroids=None, lists=()) for view in self.views)
         kept = {each.name: getattr(self, each.name) for each in fields(self)}
         return {**kept, "views": bare, "taught": dict(self.taught), "tasks": None}
 
@@ -675,22 +672,6 @@ def _sampled(n_rows: int, most: int, random_state: int) -> Int:
     """Return the places of rows to learn the mixture on, in random order if they are some."""
     order = np.random.default_rng(random_state).permutation(n_rows)
     return np.arange(n_rows) if n_rows <= most else order[:most].copy()  # not a view of all
-
-
-def _joined(found: Sequence[Listed]) -> Listed:
-    """Return the cells of blocks of rows one after the other."""
-    indptr, cell, entries, n_cells = [np.zeros(1, dtype=np.int64)], [], 0, 0
-    for some in found:
-        indptr.append(some.indptr[1:] + entries)
-        cell.append(np.where(some.cell < 0, -1, some.cell + n_cells).astype(np.int32))
-        entries, n_cells = entries + len(some.labels), n_cells + len(some.cells)
-    return Listed(
-        np.concatenate(indptr),
-        np.concatenate([some.labels for some in found]),
-        np.concatenate(cell),
-        np.concatenate([some.similarity for some in found]),
-        np.concatenate([some.cells for some in found]),
-    )
 
 
 def _united(terms: Sequence[Terms]) -> tuple[Terms, ...]:

@@ -63,9 +63,13 @@ ARRAYS = {
 """Number types of the files of the centroids: see ``CentroidBlock`` of the compiled core."""
 
 
+StoredView = tuple[SegmentedIndex, LabelCentroids, tuple[NDArray[Any], ...]]
+"""Rows and centroids, and the lists of the centroids if the view is large."""
+
+
 def stored_view(
     look: "Look", X: Csr, Y: Csr, algorithm: SegmentedAlgorithm, n_jobs: int | None
-) -> tuple[SegmentedIndex, LabelCentroids]:
+) -> StoredView:
     """Return the rows in a view and their centroids, mapped; written if they are not there yet.
 
     Memory: what the limit of `algorithm` allows, 20 bytes per row, 24 per feature and per label.
@@ -91,7 +95,7 @@ def stored_view(
     return _searchable(folder, index, int(Y.shape[1]))
 
 
-def opened_view(folder: Path, memory: int, n_labels: int) -> tuple[SegmentedIndex, LabelCentroids]:
+def opened_view(folder: Path, memory: int, n_labels: int) -> StoredView:
     """Return the rows and the centroids of a view that is written, for one thread."""
     index = SegmentedIndex.open(folder / "rows", max_memory=memory, n_jobs=1, verify=False)
     return _searchable(folder, index, n_labels)
@@ -102,9 +106,7 @@ LARGE_VIEW = 0.25
 megabytes around each is the quicker way to get all of a smaller view into the cache."""
 
 
-def _searchable(
-    folder: Path, index: SegmentedIndex, n_labels: int
-) -> tuple[SegmentedIndex, LabelCentroids]:
+def _searchable(folder: Path, index: SegmentedIndex, n_labels: int) -> StoredView:
     """Return the rows and the centroids of a view; of a large one, only what is asked for is read.
 
     The lists of features that a search reads are read by and by in full.
@@ -116,7 +118,8 @@ def _searchable(
     if sum(each.nbytes for each in mapped) > LARGE_VIEW * machine_memory():
         for each in mapped:
             read_singly(each)
-    return index, centroids
+        return index, centroids, tuple(arrays)
+    return index, centroids, ()
 
 
 def fingerprint(look: "Look", X: Csr, Y: Csr) -> str:
