@@ -1,40 +1,48 @@
-"""Write the table of the catalogue into ``docs/reference/data-sets.md``."""
+"""Write the catalogue: a short table in ``docs/reference/data-sets.md``, further facts as CSV."""
 
+import csv
+import io
 from pathlib import Path
 
 from vicinal.datasets.catalogue import ENTRIES
 from vicinal.datasets.catalogue.entry import Entry
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "data-sets.md"
+FACTS = PAGE.with_suffix(".csv")
 START, END = "<!-- catalogue -->\n", "<!-- /catalogue -->\n"
-_HEADER = (
-    "| name | rows | features | labels | cardinality | split | format | source, licence | notes |\n"
-    "|---|--:|--:|--:|--:|---|---|---|---|\n"
-)
+_HEADER = "| name | rows | features | labels | per row | split |\n|---|--:|--:|--:|--:|---|\n"
+_FACTS = ("name", "other names", "folder", "format", "source", "licence", "notes")
 
 
 def table() -> str:
-    """Return the table, one row per data set, sorted by name."""
+    """Return the table of the page, one row per data set, sorted by name."""
     return _HEADER + "".join(_row(ENTRIES[name]) for name in sorted(ENTRIES))
 
 
 def _row(entry: Entry) -> str:
     """Return the row of one data set."""
     size = entry.size
-    aliases = "".join(f", `{alias}`" for alias in entry.aliases)
-    folder = "" if entry.folder == entry.name else f" in `{entry.folder}`"
     cells = (
-        f"`{entry.name}`{aliases}{folder}",
+        f"`{entry.name}`",
         str(size.rows),
         str(size.features),
         str(size.labels),
         f"{size.cardinality:.2f}",
         "–" if size.split is None else f"{size.split[0]} + {size.split[1]}",
-        entry.recipe.format,
-        f"{entry.source}; {entry.licence}",
-        "; ".join(entry.notes),
     )
     return f"| {' | '.join(cells)} |\n"
+
+
+def facts() -> str:
+    """Return what the table leaves out, as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_FACTS)
+    for _, entry in sorted(ENTRIES.items()):
+        names, notes = " ".join(entry.aliases), "; ".join(entry.notes)
+        format_, origin = entry.recipe.format, (entry.source, entry.licence)
+        writer.writerow((entry.name, names, entry.folder, format_, *origin, notes))
+    return text.getvalue()
 
 
 def rewritten(page: str) -> str:
@@ -46,3 +54,4 @@ def rewritten(page: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(rewritten(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    FACTS.write_text(facts(), encoding="utf-8")

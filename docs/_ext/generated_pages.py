@@ -398,7 +398,8 @@ def add_parameters(
         "class": CLASS_PARAMETERS,
         "function": FUNCTION_PARAMETERS,
     }
-    if "Parameters" in lines or not own or what not in tables:
+    is_error = inspect.isclass(value) and issubclass(value, BaseException)
+    if "Parameters" in lines or not own or what not in tables or is_error:
         return
     known = COMMON_PARAMETERS if metric else tables[what]
     signature = inspect.signature(cast("Callable[..., object]", value))

@@ -50,19 +50,26 @@ def similar_file(file: object) -> str:
 
 
 class DataFormatError(ValueError):
-    """A file could not be read; the message states where, what was expected and what was found."""
+    """A file could not be read; the message states where, what was expected and what was found.
 
-    def __init__(self, path: object, expected: str, got: str, line: int | None = None) -> None:
+    A `hint` follows in parentheses: what to do about it.
+    """
+
+    def __init__(
+        self, path: object, expected: str, got: str, line: int | None = None, hint: str = ""
+    ) -> None:
         place = path if line is None else f"{path}, line {line}"
-        super().__init__(f"{place}: expected {expected}, got {got}")
+        remedy = f" ({hint})" if hint else ""
+        super().__init__(f"{place}: expected {expected}, got {got}{remedy}")
         self.path = str(path)
         self.line = line
         self.expected = expected
         self.got = got
+        self.hint = hint
 
-    def __reduce__(self) -> tuple[type, tuple[str, str, str, int | None]]:
+    def __reduce__(self) -> tuple[type, tuple[str, str, str, int | None, str]]:
         """Pickle by the parts, so that the error crosses process borders."""
-        return type(self), (self.path, self.expected, self.got, self.line)
+        return type(self), (self.path, self.expected, self.got, self.line, self.hint)
 
 
 class ModelFormatError(ValueError):

@@ -1,5 +1,7 @@
 """Errors that a new user meets first: one line that names the argument, and a remedy."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ from vicinal._core.files import replacing
 from vicinal.cli.program import _as_typed, _file_problem, _no_file
 from vicinal.cli.settings import make_estimator
 from vicinal.comparison import friedman_nemenyi
-from vicinal.errors import InvalidArgumentError, ModelFormatError, similar_file
+from vicinal.errors import DataFormatError, InvalidArgumentError, ModelFormatError, similar_file
 from vicinal.methods import NeighborEstimator
 from vicinal.methods.explaining import label_ids
 from vicinal.methods.registry import find_method
@@ -78,6 +80,8 @@ def test_one_unknown_row_is_one_number():
         (lambda: metric_info("f1"), "'micro-f1' or 'macro-f1'?"),
         (lambda: label_ids(["deliverry"], ["delivery", "refund"]), "did you mean 'delivery'?"),
         (lambda: make_estimator("mlknn", {"k": 3}), "did you mean 'n_neighbors'"),
+        (lambda: make_estimator("blend", {"k": 3}), "n_neighbors is a parameter of brknn,"),
+        (lambda: make_estimator("blend", {"mixing": 1}), "of lcif: choose one with --method"),
         (lambda: friedman_nemenyi({"a": {"x": 1}, "b": {"y": 1}}), "others for 'b': 'x', 'y'"),
         (lambda: MLkNN(1).fit(X, pd.Series(["a", "b", None, "c"])), "a class per row: [[y] for"),
         (lambda: MLkNN(1).fit(X, [["a"], ["b"], None, ["a"]]), "got no value in row 2 ([y if"),
@@ -127,6 +131,36 @@ def test_the_program_names_files_and_options_as_they_were_typed(tmp_path, monkey
         "--labels",
         "path",
     ]
+
+
+TABLE = "recipe,kinds\nflour and yeast,baking;bread\nhot curry,spicy\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "remedy"),
+    [
+        (TABLE, {"labels": "kind"}, "'kinds' (did you mean 'kinds'?)"),
+        (TABLE, {"labels": "kinds", "text": "recepe"}, "'kinds' (did you mean 'recipe'?)"),
+        (TABLE + "salt,pepper,x\n", {"labels": "kinds"}, "cells that contain the separator need"),
+        ("flour and yeast\n", {}, "the first line names the columns; --columns names them"),
+    ],
+)
+def test_a_table_that_cannot_be_read_has_a_remedy(tmp_path, content, options, remedy):
+    path = tmp_path / "recipes.csv"
+    path.write_text(content)
+    with pytest.raises(DataFormatError) as error:
+        datasets.load(path, **options)
+    assert remedy in str(error.value)
+    assert str(copy.copy(error.value)) == str(error.value)
+
+
+def test_a_part_of_a_table_cannot_be_chosen(run, tmp_path):
+    (tmp_path / "recipes.csv").write_text(TABLE)
+    args = ("train", tmp_path / "recipes.csv", "--labels", "kinds", "-o", tmp_path / "model")
+    code, _, errors = run(*args, "--rows", "test")
+    assert code == 2
+    assert "--rows: expected all, because there is no train/test split, got test" in errors
+    assert not (tmp_path / "model").exists()
 
 
 def test_a_table_is_no_model(tmp_path):

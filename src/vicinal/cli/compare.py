@@ -179,7 +179,8 @@ def stored_results(
     from vicinal.results import ResultStore
 
     if not path.is_file():
-        raise InvalidArgumentError("--from", "an existing results file", repr(str(path)))
+        hint = "vicinal compare --store FILE writes one"
+        raise InvalidArgumentError("--from", "an existing results file", repr(str(path)), hint)
     found = [each for each in ResultStore(path).read() if each.experiment.startswith(EXPERIMENT)]
     if folds is not None:
         wanted = experiment_name(parse_folds(folds))

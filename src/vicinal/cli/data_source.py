@@ -147,6 +147,7 @@ def training_source(
 ) -> tuple[Source, list[tuple[str, Any]]]:
     """Return the training rows and the preprocessing steps."""
     if is_table_file(data):
+        _check_unsplit(rows)
         source = table_source(data, table)
     else:
         options = {} if known(data) else file_options(table)
@@ -301,16 +302,31 @@ def reads_text(model: object) -> bool:
 
 def choose_rows(dataset: Dataset, rows: str, auto: str) -> Dataset:
     """Return the rows that ``--rows`` selects; `auto` is the part for ``--rows auto``."""
-    check_option("--rows", rows, ("auto", "all", "train", "test"))
+    check_option("--rows", rows, PARTS)
     if rows == "auto":
         rows = auto if dataset.train is not None and dataset.test is not None else "all"
     if rows == "all":
         return dataset
     ids = dataset.train if rows == "train" else dataset.test
     if ids is None:
-        raise InvalidArgumentError("--rows", "all (this data set has no train/test split)", rows)
+        raise _no_split(rows)
     return dataset.subset(ids)
 
+
+def _check_unsplit(rows: str) -> None:
+    """Raise if ``--rows`` selects a part of a table, which has no train/test split."""
+    check_option("--rows", rows, PARTS)
+    if rows not in ("auto", "all"):
+        raise _no_split(rows)
+
+
+def _no_split(rows: str) -> InvalidArgumentError:
+    hint = "make two files, and train on one of them"
+    return InvalidArgumentError("--rows", "all, because there is no train/test split", rows, hint)
+
+
+PARTS = ("auto", "all", "train", "test")
+"""What ``--rows`` can be."""
 
 BLOCK_ROWS = 4096
 """Rows that are read, scored and written at a time."""
@@ -363,6 +379,7 @@ def row_blocks(
     """Yield rows for a fitted model without their vectors."""
     block_rows = block_rows or _rows_at_once(model)
     if is_table_file(data):
+        _check_unsplit(rows)
         columns, options = frame_columns(model), table_options(table)
         reading: Reading | None = getattr(model, "reading_", None)
         if reading is None and getattr(model, "columns_", None) is not None:

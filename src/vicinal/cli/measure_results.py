@@ -39,7 +39,8 @@ def measure(store: StoreArgument, chosen: MeasureOptions) -> None:
     from vicinal.results import ResultStore
 
     if not store.is_file():
-        raise InvalidArgumentError("STORE", "an existing results file", repr(str(store)))
+        hint = "vicinal compare --store FILE --keep-scores writes one"
+        raise InvalidArgumentError("STORE", "an existing results file", repr(str(store)), hint)
     if not chosen.metrics and chosen.curves is None and chosen.labels is None:
         raise InvalidArgumentError("--metrics", "metrics, --curves or --labels", "none of them")
     words = chosen.metrics.split(",") if chosen.metrics else []

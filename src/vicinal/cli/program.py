@@ -158,6 +158,7 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 def _as_typed(argument: str) -> str:
     """Return the option that was typed for an argument, such as ``--label`` for ``labels``."""
     typed = {word.partition("=")[0] for word in sys.argv[1:]}
+    argument = "folds" if argument == "n_splits" else argument
     options = (f"--{argument}", f"--{argument.removesuffix('s')}")
     return next((option for option in options if option in typed), argument)
 

@@ -67,9 +67,16 @@ def make_estimator(method: str, settings: Mapping[str, object], option: str = "-
     for name in settings:
         if name not in known:
             expected = f"a parameter of {method} ({', '.join(known)})"
-            hint = did_you_mean("n_neighbors" if name == "k" else name, known)
-            raise InvalidArgumentError("--set", expected, repr(name), hint)
+            raise InvalidArgumentError("--set", expected, repr(name), _similar(name, known))
     return make_method(method, settings, option)
+
+
+def _similar(name: str, known: Sequence[str]) -> str:
+    """Return a hint with a similar parameter, or with other methods that have such a one."""
+    meant = "n_neighbors" if name == "k" else name
+    others = [each for each, kind in METHODS.items() if meant in parameters(kind)]
+    elsewhere = f"{meant} is a parameter of {', '.join(others)}: choose one with --method"
+    return did_you_mean(meant, known) or (elsewhere if others else "")
 
 
 def neighbor_settings(method: str, k: int) -> dict[str, object]:

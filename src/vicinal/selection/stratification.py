@@ -205,7 +205,8 @@ class IterativeStratification:
         """Return the fold of each row of a canonical indicator."""
         n_rows = Y.shape[0]
         if n_rows < self.n_splits:
-            raise InvalidArgumentError("y", f"at least n_splits={self.n_splits} rows", n_rows)
+            expected = f"at most {n_rows}, the number of rows"
+            raise InvalidArgumentError("n_splits", expected, self.n_splits)
         evidence = label_pairs(Y) if self.order == 2 else Y
         if not self.shuffle:
             return spread_rows(evidence, self.n_splits, np.zeros(n_rows, dtype=np.int64))

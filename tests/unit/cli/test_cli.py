@@ -308,7 +308,7 @@ def test_a_model_of_two_rows_has_no_propensities(run, tmp_path):
 def test_rows_of_a_split_that_is_not_there(run, data_file, tmp_path):
     code, _, err = run("train", data_file, "-o", tmp_path / "m", "--rows", "train")
     assert code == 2
-    assert "--rows: expected all (this data set has no train/test split), got train" in err
+    assert "--rows: expected all, because there is no train/test split, got train (make two" in err
 
 
 def test_a_cluster_needs_a_method_that_searches():

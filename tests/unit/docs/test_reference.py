@@ -61,3 +61,15 @@ def test_every_parameter_is_described(pages):
                 missing += [f"{name}({parameter})"] if parameter not in known else []
     assert not missing
     assert count > 1500
+
+
+def test_errors_are_documented_as_they_are(pages):
+    """A class of errors without an ``__init__`` has no signature on every Python."""
+
+    class PlainError(RuntimeError):
+        """Raised for a reason."""
+
+    PlainError.__module__ = "vicinal.errors"
+    lines = ["Raised for a reason."]
+    pages.add_parameters(None, "class", "vicinal.errors.PlainError", PlainError, None, lines)
+    assert lines == ["Raised for a reason."]

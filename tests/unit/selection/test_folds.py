@@ -152,7 +152,7 @@ def test_bad_parameters(arguments: dict[str, Any], said: str) -> None:
 def test_bad_labels() -> None:
     splitter = IterativeStratification(3)
     for X, y, said in (
-        (np.zeros((2, 1)), [[1], [0]], "at least n_splits=3 rows"),
+        (np.zeros((2, 1)), [[1], [0]], "n_splits: expected at most 2, the number of rows, got 3"),
         (np.zeros((4, 1)), [[1], [0], [1]], "4 rows, as in X"),
         (np.zeros((3, 1)), [[2], [0], [1]], "values 0 and 1 only"),
         (np.zeros((3, 1)), None, "labels"),

@@ -134,7 +134,8 @@ def csv_blocks(
             quoting=layout.quoting,
         )
     if is_empty:
-        raise DataFormatError(path, "rows of a table", "a header only")
+        hint = "the first line names the columns; --columns names them if there is no such line"
+        raise DataFormatError(path, "rows of a table", "a header only", hint=hint)
 
 
 def written_lines(rows: Iterable[Sequence[object]], delimiter: str) -> Iterator[str]:
@@ -251,7 +252,8 @@ class _CsvRows:
             return
         at = next(at for at, cells in enumerate(rows) if len(cells) != width)
         expected = f"{width} cells, one per column"
-        raise DataFormatError(self._path, expected, str(len(rows[at])), lines[at])
+        hint = "cells that contain the separator need quotes; --delimiter names another separator"
+        raise DataFormatError(self._path, expected, str(len(rows[at])), lines[at], hint)
 
 
 def _last_lines(rows: Sequence[Sequence[str]], start: int, end: int) -> "array[int]":

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 from vicinal._core.state import State, read_names
 from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, FilePath
-from vicinal.errors import DataFormatError, InvalidArgumentError, ModelFormatError
+from vicinal.errors import DataFormatError, InvalidArgumentError, ModelFormatError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,9 @@ class Records:
             if column not in self.columns:
                 how = "" if option is None else f" (see {option})"
                 got = shown_columns(list(self.columns))[:200]
-                raise DataFormatError(self.path, f"a column {column!r}{how}", got, self.header_line)
+                hint = did_you_mean(column, self.columns)
+                line = self.header_line
+                raise DataFormatError(self.path, f"a column {column!r}{how}", got, line, hint)
 
     def require_one(self, wanted: Iterable[str]) -> None:
         """Raise if a column does not exist, or if there are several of its name."""

@@ -21,11 +21,13 @@ def spreadsheet_records(data: bytes, path: FilePath, options: TableOptions) -> R
         book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
         name, rows = _chosen_sheet(book, path, options.sheet)
     except (calamine.CalamineError, OSError) as error:
-        raise DataFormatError(path, "a spreadsheet", str(error)[:80]) from None
+        hint = "save it again, or as CSV"
+        raise DataFormatError(path, "a spreadsheet", str(error)[:80], hint=hint) from None
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # raised by Rust for some damaged files
             raise
-        raise DataFormatError(path, "a spreadsheet", "a damaged file") from None
+        hint = "save it again, or as CSV"
+        raise DataFormatError(path, "a spreadsheet", "a damaged file", hint=hint) from None
     return _records(rows, path, name)
 
 
