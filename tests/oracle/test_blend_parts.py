@@ -10,10 +10,10 @@ from vicinal import Blend
 from vicinal.methods.blend import global_ridge
 from vicinal.methods.blend import scoring as blend_scoring
 from vicinal.methods.blend.global_ridge import GlobalRidge, KeptFeatures
-from vicinal.methods.blend.listed import CellPlan
 from vicinal.methods.blend.parts import (
     MOST_POINTS,
     NEIGHBORS,
+    CellPlan,
     View,
     choose_looks,
     rank_points,

@@ -25,7 +25,7 @@ from vicinal.datasets.generated import zipf_rows
 from vicinal.errors import ModelFormatError
 from vicinal.index import SegmentedAlgorithm, SegmentedIndex, TrainingRows, segment_files
 from vicinal.index.inverted import Segment
-from vicinal.methods.blend import listed, parts, scoring, view_folder
+from vicinal.methods.blend import parts, scoring, view_folder
 
 pytestmark = pytest.mark.native
 
@@ -95,7 +95,7 @@ def test_answers_of_views_beyond_memory_are_the_same(seed, n_labels, most, tmp_p
     folder = tmp_path_factory.mktemp("blend")
     X, Y, Q = random_data(seed, n_labels)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (scoring, listed):
+        for module in (scoring, parts):
             patch.setattr(module, "BLOCK_ROWS", 3)
         patch.setattr(scoring, "MOST_CELLS", most)
         patch.setattr(scoring, "MOST_ROWS", 100)
@@ -115,7 +115,7 @@ def test_answers_of_views_beyond_memory_are_the_same(seed, n_labels, most, tmp_p
 def test_views_beyond_memory_are_read_few_times(tmp_path, monkeypatch):
     """Once for a block that tells how many rows are needed, and once for all of these."""
     monkeypatch.setattr(view_folder, "machine_memory", lambda: 0)
-    for module in (scoring, listed):
+    for module in (scoring, parts):
         monkeypatch.setattr(module, "BLOCK_ROWS", 16)
     monkeypatch.setattr(scoring, "ROW_MEMORY", LEAST // 1000)
     rows, labels = zipf_rows(2000, 2000, 1, 20.0), zipf_rows(2000, 50, 2, 2.0).astype(np.int32)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vicinal._core.files import locked
 from vicinal._core.progress import part, shown
 from vicinal.cli.options import (
     METHODS,
@@ -181,6 +180,8 @@ def alone_in_folder(data: str, estimator: Any, chosen: TrainOptions) -> Iterator
     if chosen.out_of_core is None:
         yield
         return
+    from vicinal._core.files import locked
+
     check_method(estimator)
     if not chosen.max_memory >= 2**20 / 1e9:
         raise InvalidArgumentError("--max-memory", "at least 0.002 GB", chosen.max_memory)

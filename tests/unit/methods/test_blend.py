@@ -12,7 +12,7 @@ import vicinal
 from vicinal import Blend, InstanceKNN, LabelRidge, MLkNN
 from vicinal.decision import CardinalityThreshold
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.methods.blend import listed
+from vicinal.methods.blend import parts
 from vicinal.methods.blend.mixture import ConvexMix, Trees
 from vicinal.methods.training import Training
 from vicinal.metrics import evaluate
@@ -393,9 +393,9 @@ def test_a_part_that_is_left_out_says_nothing(fitted):
 
 
 def test_a_label_below_the_candidates_has_no_parts(monkeypatch):
-    monkeypatch.setattr(listed, "FEW_LABELS", 2)
-    plan = listed.CellPlan(1, 1, 1, 1, every_label=False)
-    monkeypatch.setattr(listed.CellPlan, "of", lambda Y: plan)
+    monkeypatch.setattr(parts, "FEW_LABELS", 2)
+    plan = parts.CellPlan(1, 1, 1, 1, every_label=False)
+    monkeypatch.setattr(parts.CellPlan, "of", lambda Y: plan)
     model = Blend().fit(X[TRAIN], Y[TRAIN])
     (found,) = model.explain(X[TEST][:1], labels=list(range(8)), top=0)
     below = [each for each in found.labels if each.facts.get("candidate") == "no"]

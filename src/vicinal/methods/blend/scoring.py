@@ -29,7 +29,6 @@ from vicinal.methods.blend.global_ridge import (
     KeptFeatures,
     Landmarks,
 )
-from vicinal.methods.blend.listed import BLOCK_ROWS, CellPlan, Listed, joined
 from vicinal.methods.blend.mixture import (
     Cells,
     ConvexMix,
@@ -39,7 +38,16 @@ from vicinal.methods.blend.mixture import (
     distinct_rows,
     fit_boosting,
 )
-from vicinal.methods.blend.parts import PARTS, Look, View, choose_looks
+from vicinal.methods.blend.parts import (
+    BLOCK_ROWS,
+    PARTS,
+    CellPlan,
+    Listed,
+    Look,
+    View,
+    choose_looks,
+    joined,
+)
 from vicinal.methods.feature_views import FeatureViews
 from vicinal.methods.training import Training, check_given, read_indicator
 from vicinal.scores import Scores
