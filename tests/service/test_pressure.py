@@ -26,11 +26,12 @@ from tests.service.server_process import use_limits
 from tests.service.test_server import HOST, Server
 
 from vicinal import InstanceKNN, save
+from vicinal._core.progress import may_stop
 from vicinal.preprocess import TextVectorizer
 from vicinal.service import Limits, annif_rest, create_app, served_model, server
-from vicinal.service.engine import Engine, Stop
+from vicinal.service.engine import Engine
 from vicinal.service.learner import Learner
-from vicinal.service.limits import Budget, ServiceError
+from vicinal.service.limits import Budget, ServiceError, Stop
 
 MODEL = "/v1/models/pets"
 SHORT = Limits(send_seconds=1.0, answer_seconds=20.0)
@@ -469,7 +470,7 @@ def test_clients_that_do_not_read_are_disconnected(serve) -> None:
     assert closed == 30
 
 
-def never_ending_work(mark: Path, seconds: float) -> None:
+def never_ending_work(mark: Path, seconds: float, long_work: float = 15.0) -> None:
     """Let neighbours take for ever, row by row, and note when they stop."""
 
     def neighbors(estimator: Any, X: Any, k: Any, names: Any) -> Iterator[list[Any]]:
@@ -482,7 +483,7 @@ def never_ending_work(mark: Path, seconds: float) -> None:
             mark.touch()
 
     served_model.neighbors = neighbors
-    server.SHUTDOWN_SECONDS = seconds
+    server.SHUTDOWN_SECONDS, server.LONG_WORK_SECONDS = seconds, long_work
 
 
 def begin_work(running: Patient, mark: Path) -> socket.socket:
@@ -498,6 +499,45 @@ def wait_for(file: Path, seconds: float = 20.0) -> None:
     while not file.exists():
         assert time.monotonic() < end, file
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize("what", ["explain", "predict"])
+def test_work_stops_within_a_row(start, monkeypatch, what) -> None:
+    """The explanation of one long text for a thousand labels takes most of a minute."""
+    client = start(limits=Limits(answer_seconds=0.2))
+    ended: list[str] = []
+
+    def explanations(*_: Any) -> Iterator[Any]:
+        try:
+            for _ in range(1000):
+                time.sleep(0.01)
+                may_stop()
+            ended.append("after all of its work")
+        except ServiceError as error:
+            ended.append(error.code)
+        yield {}
+
+    monkeypatch.setattr(served_model, "explanations", explanations)
+    more = {"explain": True} if what == "predict" else {}
+    reply = client.post(f"{MODEL}/{what}", json={"rows": [{"text": "a cat"}], **more})
+    assert (reply.status_code, reply.json()["error"]["code"]) == (504, "too-slow")
+    end = time.monotonic() + 30
+    while not ended and time.monotonic() < end:
+        time.sleep(0.01)
+    assert ended == ["stopping"]
+
+
+def test_what_is_lost_without_words_is_computed_in_portions(start, monkeypatch) -> None:
+    client = start()
+    words = {f"word {number}": 1.0 for number in range(3)} | {"cat": 1.0, "dog": 2.0, "park": 1.0}
+    body = {"rows": [{"features": words}], "without": True}
+    expected = client.post(f"{MODEL}/explain", json=body).json()
+    assert any(each["without"] for each in expected["results"][0]["labels"])
+    monkeypatch.setattr(served_model, "PORTION_ROWS", 1)
+    checks: list[int] = []
+    monkeypatch.setattr(served_model, "may_stop", lambda: checks.append(1))
+    assert client.post(f"{MODEL}/explain", json=body).json() == expected
+    assert len(checks) == 4  # the row, and without each of the words that the model knows
 
 
 def test_work_stops_when_its_client_leaves(serve, tmp_path) -> None:
@@ -554,6 +594,27 @@ def test_a_stop_ends_in_time_with_its_snapshot_beside_endless_work(serve, tmp_pa
     assert (snapshots / "000000000001").exists()
     for connection in held:
         connection.close()
+
+
+def test_a_stop_ends_long_work_with_a_reply(serve, tmp_path) -> None:
+    """Work that runs, and work that waits for a thread."""
+    mark = tmp_path / "stopped"
+    running = serve(partial(never_ending_work, mark, 15, 0.2))
+    held = [begin_work(running, mark) for _ in range(4)]
+    assert running.stop(signal.SIGTERM) == 0
+    for connection in held:
+        reply = everything(connection)
+        assert reply.startswith(b"HTTP/1.1 503")
+        assert json.loads(reply.partition(b"\r\n\r\n")[2])["error"]["code"] == "stopping"
+        connection.close()
+
+
+def test_no_long_work_begins_while_the_service_stops(start) -> None:
+    client = start()
+    client.app.state.engines["pets"].stop_long_work()
+    reply = client.post(f"{MODEL}/neighbors", json={"rows": [{"text": "a cat"}]})
+    assert (reply.status_code, reply.json()["error"]["code"]) == (503, "stopping")
+    assert client.predict("a cat")["version"] == 0
 
 
 def test_a_stop_ends_in_time_beside_clients_that_do_not_read(serve, tmp_path) -> None:

@@ -163,11 +163,13 @@ _NOT_AS_EXPECTED = (
 
 def without_nan(value: object) -> object:
     """Return nested values with None for NaN and infinity, which JSON does not support."""
-    if isinstance(value, Mapping):
-        return {key: without_nan(each) for key, each in value.items()}
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if isinstance(value, list | tuple):
         return [without_nan(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, str) or not isinstance(value, Mapping):
+        return value
+    return {key: without_nan(each) for key, each in value.items()}
 
 
 def append_json_line(path: Path, parts: Mapping[str, Any]) -> None:

@@ -1,7 +1,8 @@
-"""Progress bars on a terminal, and no output elsewhere.
+"""Progress bars on a terminal, no output elsewhere, and the end of work that nobody wants.
 
 Long computations report progress with :func:`part` or :func:`blocks`. Bars are displayed only if a
 caller used :func:`shown`: the command line, or a function that was asked for progress bars.
+Computations that take seconds for one row call :func:`may_stop` between their steps.
 """
 
 import sys
@@ -92,6 +93,28 @@ def row_ranges(n_rows: int, step: int, description: str) -> Iterator[tuple[int, 
 def is_seen() -> bool:
     """Tell whether bars are shown."""
     return _bars.get() is not None
+
+
+def _go_on() -> None:
+    """Stop nothing."""
+
+
+_check: ContextVar[Callable[[], None]] = ContextVar("check", default=_go_on)
+
+
+@contextmanager
+def stopped_by(check: Callable[[], None]) -> Iterator[None]:
+    """Call `check` between the steps of computations inside the block; it raises to end them."""
+    token = _check.set(check)
+    try:
+        yield
+    finally:
+        _check.reset(token)
+
+
+def may_stop() -> None:
+    """Raise if the caller no longer wants what is being computed."""
+    _check.get()()
 
 
 def on_terminal() -> bool:

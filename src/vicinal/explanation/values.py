@@ -126,10 +126,12 @@ class Removal:
 
 def plain(value: object) -> Any:
     """Return a value as JSON has it; a part, word or removal leaves out fields that are None."""
+    if value is None or isinstance(value, str | int | float):
+        return value
     if is_dataclass(value):
         found = {each.name: plain(getattr(value, each.name)) for each in fields(value)}
         is_small = isinstance(value, Part | Word | Removal)
-        return {name: x for name, x in found.items() if x is not None or not is_small}
+        return {name: x for name, x in found.items() if x is not None} if is_small else found
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
     return dict(value) if isinstance(value, Mapping) else value

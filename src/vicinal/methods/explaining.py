@@ -9,7 +9,7 @@ import numpy as np
 from vicinal._core.arrays import Csr, Features, Int
 from vicinal._core.checks import check_flag, check_integer, check_sequence
 from vicinal._core.csr import take_rows
-from vicinal._core.progress import blocks
+from vicinal._core.progress import blocks, may_stop
 from vicinal._core.threads import using_threads
 from vicinal._core.validation import as_csr
 from vicinal.errors import InvalidArgumentError, did_you_mean
@@ -85,6 +85,7 @@ class ExplainedRow:
         in_common = shared_features(model._compared(self.x), near, model.metric_)
         found = []
         for i, place in enumerate(places.tolist()):
+            may_stop()
             columns, terms = in_common[i]
             shared = [
                 Part("feature", explainer.features[column], term, column)
@@ -114,6 +115,7 @@ class ExplainedRow:
         breakdowns = model._explain_scores(self.near, self.x, self.labels)
         found = []
         for label, score, breakdown in zip(self.labels, self.scores, breakdowns, strict=True):
+            may_stop()
             name = model.label_names_[label]
             parts = self._parts(breakdown, name, places, neighbors)
             highlights = _highlights(parts, neighbors)

@@ -87,6 +87,30 @@ def serve_model(
     return learner.served, learner
 
 
+def load_engines(
+    sources: Mapping[str, Source],
+    store: EventStore | None,
+    about: Mapping[str, About],
+    access: Access,
+    limits: Limits,
+    metrics: ServiceMetrics,
+) -> dict[str, Engine]:
+    """Load the models, each with what answers its requests; if one cannot, close the store."""
+    engines: dict[str, Engine] = {}
+    try:
+        for model_id, source in sources.items():
+            served, learner = serve_model(model_id, source, store, limits)
+            said = about.get(model_id, About())
+            if not said.vocabulary and served.vocabulary is not None:
+                said = replace(said, vocabulary=annif_rest.words_of(served.vocabulary))
+            engines[model_id] = Engine(model_id, served, learner, access, limits, metrics, said)
+    except BaseException:
+        if store is not None:
+            store.close()
+        raise
+    return engines
+
+
 def _model(source: Source) -> Model:
     """Return a model, verified if it comes from a file."""
     return load(source, verify=True) if isinstance(source, str | os.PathLike) else source
@@ -213,19 +237,7 @@ def build_app(
     sources = named_sources(models)
     opened = None if store is None else EventStore(Path(store))
 
-    def engine(model_id: str, source: Source) -> Engine:
-        served, learner = serve_model(model_id, source, opened, limits)
-        said = (about or {}).get(model_id, About())
-        if not said.vocabulary and served.vocabulary is not None:
-            said = replace(said, vocabulary=annif_rest.words_of(served.vocabulary))
-        return Engine(model_id, served, learner, access, limits, metrics, said)
-
-    try:
-        engines = {model_id: engine(model_id, source) for model_id, source in sources.items()}
-    except BaseException:
-        if opened is not None:
-            opened.close()
-        raise
+    engines = load_engines(sources, opened, about or {}, access, limits, metrics)
     app = DescribedApp(
         title="vicinal",
         summary="Multi-label predictions from neighbours, taught while they are served",

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from vicinal._core.arrays import Features, Int
+from vicinal._core.progress import stopped_by
 from vicinal.methods import NeighborEstimator
 from vicinal.service import served_model
 from vicinal.service.access import Access
@@ -23,9 +23,17 @@ from vicinal.service.learner import (
     Upkeep,
     contains_id,
 )
-from vicinal.service.limits import Limits, ServiceError, bad_value, check_limits, check_most
+from vicinal.service.limits import (
+    Limits,
+    ServiceError,
+    Stop,
+    bad_value,
+    check_limits,
+    check_most,
+    stopping,
+)
 from vicinal.service.request_rows import Row, cost_of
-from vicinal.service.served_model import MOST_ROWS, Prediction, ServedModel
+from vicinal.service.served_model import MOST_ROWS, PORTION_ROWS, Prediction, ServedModel
 from vicinal.service.store import Change, Event
 from vicinal.service.telemetry import ServiceMetrics
 
@@ -77,7 +85,7 @@ class Batcher(Generic[Item, Result]):
     async def submit(self, item: Item, rows: int) -> Result:
         """Return the result of one item, computed with those of other requests."""
         if self._closing:
-            raise ServiceError(503, "stopping", "the service is shutting down; retry elsewhere")
+            raise stopping()
         if self._waiting and self._rows + rows > self._max_queued:
             raise ServiceError(503, "overloaded", "too many requests are waiting; retry later")
         self._start()
@@ -297,8 +305,6 @@ MOST_WAITING = 64
 """Requests that may wait for one of these threads."""
 INLINE_SCORES = 2000
 """Predictions with more scores than this are computed, and written as JSON, in a slow thread."""
-PORTION_ROWS = 16
-"""Rows of a large request that are predicted between two checks whether its client is there."""
 
 
 class Query(NamedTuple):
@@ -314,22 +320,6 @@ class Predicted(NamedTuple):
 
     rows: list[Prediction]
     version: int
-
-
-class Stop:
-    """Tells work in a thread that nobody waits for it any longer; calling it raises then."""
-
-    def __init__(self) -> None:
-        self._event = threading.Event()
-
-    def set(self) -> None:
-        """Stop the work at its next check."""
-        self._event.set()
-
-    def __call__(self) -> None:
-        """Raise if the work is to stop."""
-        if self._event.is_set():
-            raise ServiceError(503, "stopped", "nobody waits for this result any longer")
 
 
 Work = Callable[[Stop], bytes]
@@ -361,6 +351,7 @@ class Engine:
         self._slow = ThreadPoolExecutor(SLOW_THREADS, thread_name_prefix="slow")
         self._quick = ThreadPoolExecutor(QUICK_THREADS, thread_name_prefix="quick")
         self._running: set[Stop] = set()
+        self._takes_long_work = True
         self._predictions: Batcher[Query, Predicted] = Batcher(
             self._predict,
             max_rows=limits.batch_rows,
@@ -539,10 +530,15 @@ class Engine:
         if self._upkeep is not None:
             self._upkeep.begin()
 
-    async def close(self) -> None:
-        """Stop work that nobody waits for, finish the rest, then save what was learned."""
-        for stop in tuple(self._running):
+    def stop_long_work(self) -> None:
+        """Stop neighbours, explanations and large predictions at their next step; take no more."""
+        self._takes_long_work = False
+        for stop in self._running:
             stop.set()
+
+    async def close(self) -> None:
+        """Stop long work, finish the rest, then save what was learned."""
+        self.stop_long_work()
         await self._predictions.close()
         await self._changes.close()
         for pool in (self._slow, self._quick):
@@ -589,7 +585,7 @@ class Engine:
 
         def work(stop: Stop) -> bytes:
             X, parts, size = self._served.reader.read(rows), list[bytes](), 0
-            with self._served.reading() as (estimator, number, _), refusals():
+            with self._served.reading() as (estimator, number, _), refusals(), stopped_by(stop):
                 for result in shown(estimator, X):
                     stop()
                     parts.append(to_json(result))
@@ -640,9 +636,11 @@ class Engine:
     async def _slowly(self, work: Work) -> bytes:
         """Run long work in a thread of its own kind.
 
-        It is stopped at its next row when its time is over, when its client has gone, and when the
-        service ends.
+        It is stopped at its next row or label when its time is over, when its client has gone, and
+        when the service ends.
         """
+        if not self._takes_long_work:
+            raise stopping()
         if len(self._running) >= MOST_WAITING:
             raise ServiceError(503, "overloaded", "too many requests are waiting; retry later")
         stop = Stop()

@@ -1,5 +1,6 @@
 """The limits of the service, and the errors that become replies."""
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,27 @@ class StoreError(ValueError):
 def bad_value(field: str, expected: str, got: object) -> ServiceError:
     """Return the error for one value of a request."""
     return ServiceError(422, "invalid-value", f"{field}: expected {expected}, got {got}")
+
+
+def stopping() -> ServiceError:
+    """Return the error of a request that is not answered, or stopped, because the service ends."""
+    return ServiceError(503, "stopping", "the service is shutting down; retry elsewhere")
+
+
+class Stop:
+    """Tells work in a thread that nobody waits for it any longer; calling it raises then."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def set(self) -> None:
+        """Stop the work at its next check."""
+        self._event.set()
+
+    def __call__(self) -> None:
+        """Raise if the work is to stop."""
+        if self._event.is_set():
+            raise stopping()
 
 
 REQUEST_SIZES = (

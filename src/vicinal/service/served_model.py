@@ -13,8 +13,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from vicinal._core.arrays import Csr, Features, Int, Int32
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32
 from vicinal._core.files import replacing, without_nan
+from vicinal._core.progress import may_stop
 from vicinal.datasets.vocabulary import Vocabulary
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph
@@ -58,6 +59,8 @@ def read_graph(model: Model, snapshot: Path) -> None:
 
 MOST_ROWS = 16
 """Rows of one request; each of them costs as much as `MOST_FEATURES` predictions."""
+PORTION_ROWS = 16
+"""Rows that are predicted between two checks whether somebody still waits for them."""
 
 
 def add_contributions(
@@ -73,8 +76,13 @@ def add_contributions(
     number = {name: label for label, name in enumerate(state_of(estimator).label_names)}
     columns = _largest(x)
     labels = [number[each["label"]] for each in explained]
-    scores = estimator.scores(_with_and_without(x, columns))
-    found = np.array([cells(scores, place, labels) for place in range(len(columns) + 1)])
+    rows = _with_and_without(x, columns)
+    scored: list[Float] = []
+    for start in range(0, rows.shape[0], PORTION_ROWS):
+        may_stop()
+        scores = estimator.scores(rows[start : start + PORTION_ROWS])
+        scored += [cells(scores, place, labels) for place in range(scores.shape[0])]
+    found = np.array(scored)
     for place, each in enumerate(explained):
         losses = found[0, place] - found[1:, place]
         order = np.argsort(-losses, kind="stable")

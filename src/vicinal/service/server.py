@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -21,6 +21,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from vicinal._core.threads import one_blas_thread
 from vicinal.errors import InvalidArgumentError
 from vicinal.service.access import error_body
+from vicinal.service.engine import Engine
 from vicinal.service.limits import Limits, ServiceError
 
 log = logging.getLogger("vicinal.service")
@@ -28,8 +29,10 @@ HEAD_BYTES = 2**16
 """Most bytes of request line and headers."""
 MOST_PIPELINED = 16
 """Further requests that a client may send before it got the reply to its first."""
-SHUTDOWN_SECONDS = 15
+SHUTDOWN_SECONDS = 6
 """How long requests may take to finish when the service is told to stop."""
+LONG_WORK_SECONDS = 3.0
+"""How long neighbours, explanations and large predictions may take then."""
 LAST_SECONDS = 1.0
 """How long the process waits, at its end, for threads that still compute something."""
 SWITCH_SECONDS = 0.0005
@@ -181,6 +184,21 @@ def keep_what_is_loaded() -> None:
     gc.freeze()
 
 
+class StoppingServer(uvicorn.Server):
+    """Ends long work before other requests when it stops, so that its clients still get a reply."""
+
+    def __init__(self, config: uvicorn.Config, engines: Iterable[Engine]) -> None:
+        super().__init__(config)
+        self._engines = engines
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let requests finish, then end the app."""
+        loop = asyncio.get_running_loop()
+        for engine in self._engines:
+            loop.call_later(LONG_WORK_SECONDS, engine.stop_long_work)
+        await super().shutdown(sockets)
+
+
 def run_server(app: FastAPI, sockets: Sequence[socket.socket], limits: Limits) -> None:
     """Serve until SIGINT or SIGTERM; then finish requests, write snapshots and close."""
     protocol = type("LimitedProtocol", (HeadLimits, AutoHTTPProtocol), {"limits": limits})
@@ -204,7 +222,7 @@ def run_server(app: FastAPI, sockets: Sequence[socket.socket], limits: Limits) -
     keep_what_is_loaded()
     log.info("bound", extra={"port": sockets[0].getsockname()[1]})
     with one_blas_thread():
-        uvicorn.Server(config).run(list(sockets))
+        StoppingServer(config, app.state.engines.values()).run(list(sockets))
     _leave_unfinished_work()
 
 

@@ -8,7 +8,8 @@ import pytest
 from scipy import sparse
 from scipy.special import logit
 
-from vicinal import IBLR, LCIF, BRkNN, DMLkNN, FeatureKNN, InstanceKNN, LAMLkNN, LPkNN, MLkNN
+from vicinal import IBLR, LCIF, Blend, BRkNN, DMLkNN, FeatureKNN, InstanceKNN, LAMLkNN, LPkNN, MLkNN
+from vicinal._core.progress import stopped_by
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph
 from vicinal.methods._formulas import explain_scoring
@@ -28,6 +29,36 @@ def fit(sample):
 def neighbors_of(model, x):
     graph = model.neighbor_graph(x[None, :])
     return graph.ids[0][graph.ids[0] >= 0], graph.values[0]
+
+
+class NobodyWaits(Exception):
+    """Raised by the caller of work."""
+
+
+@pytest.mark.parametrize("model", [BRkNN(4), Blend("mix")], ids=["brknn", "blend"])
+def test_explaining_one_row_ends_between_labels_and_neighbours(model, fit, sample):
+    fit(model)
+    steps = 0
+
+    def check():
+        nonlocal steps
+        steps += 1
+        if steps == last:
+            raise NobodyWaits
+
+    last = 0
+    with stopped_by(check):
+        (why,) = model.explain(sample.X_test[:1], labels=range(5))
+    n_labels = 10 if isinstance(model, Blend) else 5  # a blend divides each score first
+    assert steps == len(why.neighbors) + n_labels
+    for last in range(1, steps + 1):
+        steps = 0
+        with stopped_by(check), pytest.raises(NobodyWaits):
+            model.explain(sample.X_test[:1], labels=range(5))
+        assert steps == last
+    before, steps = steps, 0
+    model.explain(sample.X_test[:1], labels=range(5))
+    assert (before, steps) == (last, 0)
 
 
 def shapley_of_votes(score_of_votes, votes):

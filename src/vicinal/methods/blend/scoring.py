@@ -11,7 +11,7 @@ import numpy as np
 
 from vicinal._core.arrays import Csr, Features, Float, Int, count_columns
 from vicinal._core.csr import checked_csr, full_rows, no_rows, take_rows, trust
-from vicinal._core.progress import blocks, part, row_ranges
+from vicinal._core.progress import blocks, may_stop, part, row_ranges
 from vicinal._core.state import State, read_part, read_value
 from vicinal._core.threads import in_threads, on_one_blas_thread, thread_count, using_threads
 from vicinal._core.validation import csr_parts
@@ -300,6 +300,7 @@ class BlendScoring:
         cell_of = dict(zip(listed.labels.tolist(), listed.cell.tolist(), strict=True))
         found = []
         for label in labels:
+            may_stop()
             cell = cell_of.get(label, -1)
             if cell < 0:
                 low = float(score_cells(scores, 0, [label])[0])
