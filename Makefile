@@ -192,9 +192,14 @@ bench-parsing: setup ## Readers against those of other libraries
 	$(BIN)/python -m benchmarks.parsing
 
 .PHONY: bench-index
-bench-index: setup ## Search against its alternatives (ARGS=--full for the published table)
+bench-index: setup ## Search against its alternatives: time and memory (ARGS=--full for larger rows)
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks.index $(ARGS)
+
+.PHONY: bench-index-table
+bench-index-table: setup ## The published table of exact search, on an idle machine (ARGS="--only binary" for some rows)
+	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
+	$(BIN)/python -m benchmarks.index_table $(ARGS)
 
 PEERS := build/peers-venv
 .PHONY: bench-index-approximate

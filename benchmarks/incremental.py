@@ -3,7 +3,8 @@
 ``python -m benchmarks.incremental`` measures debtags and emotions; ``--full`` adds 500,000
 generated rows, the 345,252 texts of yso-finna-en, a stream of 100,000 rows from empty, a minute of
 readers beside a writer and 100,000 pairs of learning and forgetting; ``--cases stream memory``
-measures those alone. Times of calls are medians and 99th percentiles, one process.
+measures those alone, ``--methods BRkNN`` those of one method. Times of calls are medians and 99th
+percentiles, one process.
 """
 
 import argparse
@@ -84,6 +85,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--calls", type=int, default=CALLS)
     parser.add_argument("--cases", nargs="+", choices=CASES)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, help="of changes and tail")
     options = parser.parse_args()
     cases = options.cases or [name for name in CASES if options.full or name not in MINUTES]
     console = Console()
@@ -101,8 +103,8 @@ def main() -> None:
 def changes(options: argparse.Namespace) -> Iterator[Line]:
     """Learn and forget rows of debtags with every method."""
     stream = debtags()
-    for name, make in METHODS.items():
-        yield from _changes(name, make, stream, options.calls)
+    for name in options.methods or METHODS:
+        yield from _changes(name, METHODS[name], stream, options.calls)
 
 
 def anew(_: argparse.Namespace) -> Iterator[Line]:
@@ -165,8 +167,8 @@ def tail(options: argparse.Namespace) -> Iterator[Line]:
     """Learn rows and predict rows, in wall-clock and in processor time, for their slowest calls."""
     stream = debtags()
     rows = [stream.row(number) for number in range(1 + max(options.calls, TAIL_CALLS))]
-    for name, make in METHODS.items():
-        model = make().set_params(recalibrate_at="never")
+    for name in options.methods or METHODS:
+        model = METHODS[name]().set_params(recalibrate_at="never")
         model.fit(stream.X[: stream.n_first], stream.Y[: stream.n_first]).prepare()
         model.partial_fit(*rows[0]).predict(rows[0][0])
         keep_what_is_loaded()

@@ -7,7 +7,6 @@ of the catalogue or ``.npz`` files; ``--rows N --features M`` generated rows of 
 
 import argparse
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,15 +17,24 @@ from rich.table import Table
 
 from benchmarks.index_data import KINDS, Case, catalogued, generated
 from benchmarks.index_peers import (
-    Found,
+    FaissFlat,
+    SparseDotTopn,
     agreement,
     brute_cosine,
     brute_dense,
-    faiss_flat,
     load_peers,
-    sparse_dot_topn,
 )
-from benchmarks.index_runs import CLOCKS, Clock, LeftOut, OurSearch, Run, measured, timed
+from benchmarks.index_runs import (
+    CLOCKS,
+    Clock,
+    LeftOut,
+    OurGraph,
+    OurSearch,
+    Run,
+    call_ms,
+    measured,
+    timed,
+)
 from benchmarks.recording import Measurement, record
 from vicinal._core.threads import thread_count
 from vicinal.index import DenseIndex, InvertedIndex
@@ -57,7 +65,7 @@ def sparse_line(case: Case, k: int, repeats: int, clock: Clock, *, with_sklearn:
     ours, found, search = measured(lambda: prepared(case, k), n_queries, repeats, clock)
     most = k if case.places is None else k + 1
     peer, peer_found, _ = measured(
-        partial(sparse_dot_topn, case, most, threads), n_queries, repeats, clock
+        partial(SparseDotTopn, case, most, threads), n_queries, repeats, clock
     )
     if case.places is not None:
         peer_found[0][peer_found[0] == case.places[:, np.newaxis]] = -1
@@ -88,16 +96,9 @@ def self_line(case: Case, repeats: int, clock: Clock) -> tuple[float, float]:
     """Return milliseconds per row of the self-graph and of querying all rows."""
     index = InvertedIndex(case.rows, "cosine")
 
-    def as_queries() -> Found:
-        graph = index.query(case.rows, K)
-        return graph.ids, graph.values
-
-    def as_self() -> Found:
-        graph = index.query_self(K)
-        return graph.ids, graph.values
-
+    searches = (OurGraph(index, K), OurSearch(index, case.rows, K))
     n = case.rows.shape[0]
-    own, all_rows = (timed(search, repeats, clock)[0] for search in (as_self, as_queries))
+    own, all_rows = (timed(search, repeats, clock)[0] for search in searches)
     return own / n * 1e3, all_rows / n * 1e3
 
 
@@ -105,11 +106,7 @@ def single_line(case: Case, k: int, calls: int) -> str:
     """Return the median and late percentiles of single queries in milliseconds."""
     index = InvertedIndex(case.rows, "cosine")
     queries = [case.queries[[i]] for i in range(min(calls, case.queries.shape[0]))]
-    times = []
-    for i in range(calls):
-        start = time.perf_counter()
-        index.query(queries[i % len(queries)], k)
-        times.append((time.perf_counter() - start) * 1e3)
+    times = call_ms(lambda query: index.query(query, k), queries, calls)
     middle, late, latest = np.quantile(times, (0.5, 0.99, 0.999))
     return f"{middle:.3f} ms, p99 {late:.3f} ms, p99.9 {latest:.3f} ms: {latest / middle:.1f} ×"
 
@@ -124,7 +121,7 @@ def dense_line(n_rows: int, n_features: int, repeats: int, clock: Clock) -> Line
         lambda: OurSearch(DenseIndex(rows, "euclidean"), rows, K), n_rows, repeats, clock
     )
     brute, _, _ = measured(partial(brute_dense, rows, K), n_rows, repeats, clock)
-    flat = partial(faiss_flat, rows, K, thread_count())
+    flat = partial(FaissFlat, rows, K, thread_count())
     faiss, faiss_found, _ = measured(flat, n_rows, repeats, clock)
     return Line(
         f"dense {n_rows // 1000}k × {n_features}, euclidean",
@@ -203,7 +200,7 @@ def extras(clock: Clock, *, full: bool) -> Line:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmarks asked for on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="the sizes of the published table")
+    parser.add_argument("--full", action="store_true", help="larger rows")
     parser.add_argument("--data", nargs="*", default=[], help="catalogue names or .npz files")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, help="of values; default: all")
     parser.add_argument("--rows", type=int, help="of generated cases, with --features")

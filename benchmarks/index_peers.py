@@ -36,17 +36,24 @@ def unit_length(matrix: Csr) -> Csr:
     return scaled
 
 
-def sparse_dot_topn(case: Case, k: int, n_threads: int) -> Search:
-    """Return the row-wise sparse product that keeps the k largest of a row."""
-    package = importlib.import_module("sparse_dot_topn")
-    columns = sparse.csr_matrix(unit_length(case.rows).T)
-    queries = sparse.csr_matrix(unit_length(case.queries))
+class SparseDotTopn:
+    """The row-wise sparse product that keeps the k largest of a row."""
 
-    def search() -> Found:
-        found = package.sp_matmul_topn(queries, columns, top_n=k, sort=True, n_threads=n_threads)
-        return padded(found, k)
+    def __init__(self, case: Case, k: int, n_threads: int) -> None:
+        self._package = importlib.import_module("sparse_dot_topn")
+        self._columns = sparse.csr_matrix(unit_length(case.rows).T)
+        self._k, self._n_threads = k, n_threads
+        self.queries = sparse.csr_matrix(unit_length(case.queries))
 
-    return search
+    def __call__(self) -> Found:
+        """Search all queries once."""
+        return padded(self.search(self.queries), self._k)
+
+    def search(self, queries: Any) -> Any:
+        """Return the product for queries of length one."""
+        return self._package.sp_matmul_topn(
+            queries, self._columns, top_n=self._k, sort=True, n_threads=self._n_threads
+        )
 
 
 def brute_cosine(case: Case, k: int, n_threads: int) -> Search:
@@ -75,18 +82,24 @@ def brute_dense(rows: NDArray[Any], k: int) -> Search:
     return search
 
 
-def faiss_flat(rows: NDArray[Any], k: int, n_threads: int) -> Search:
-    """Return the flat index of faiss: float32, Euclidean."""
-    package = importlib.import_module("faiss")
-    package.omp_set_num_threads(n_threads)
-    index = package.IndexFlatL2(rows.shape[1])
-    index.add(rows.astype(np.float32))
+class FaissFlat:
+    """The flat index of faiss: float32, Euclidean."""
 
-    def search() -> Found:
-        distances, ids = index.search(rows.astype(np.float32), k)
+    def __init__(self, rows: NDArray[Any], k: int, n_threads: int) -> None:
+        package = importlib.import_module("faiss")
+        package.omp_set_num_threads(n_threads)
+        self._rows, self._k = rows.astype(np.float32), k
+        self._index = package.IndexFlatL2(rows.shape[1])
+        self._index.add(self._rows)
+
+    def __call__(self) -> Found:
+        """Search for all indexed rows once."""
+        return self.search(self._rows)
+
+    def search(self, queries: NDArray[Any]) -> Found:
+        """Return ids and distances."""
+        distances, ids = self._index.search(queries, self._k)
         return ids, np.sqrt(np.maximum(distances, 0))
-
-    return search
 
 
 def padded(found: Csr, k: int) -> Found:
@@ -107,3 +120,43 @@ def agreement(ours: Found, theirs: Found, tolerance: float = 2e-5) -> float:
     last = ours[1][:, -1:]
     tied = np.abs(theirs[1] - last) <= tolerance * np.maximum(1.0, np.abs(last))
     return float(np.mean(same | tied | (theirs[0] < 0)))
+
+
+def wrong_ids(case: Case, ours: Found, theirs: Found, tolerance: float = 1e-12) -> int:
+    """Count errors of our neighbours, judged by float64 cosines of the rows that either found.
+
+    An error is a neighbour whose value is not its cosine, a neighbour out of order, one listed
+    twice or the query itself, and a neighbour of the peer that is nearer than our last one.
+    """
+    ids, values = ours
+    listed = ids >= 0
+    wrong = int((np.abs(values - cosines(case, ids))[listed] > tolerance).sum())
+    unordered = (np.diff(values) > 0) | ((np.diff(values) == 0) & (np.diff(ids) <= 0))
+    wrong += int((unordered & listed[:, 1:]).sum())
+    by_id = np.sort(ids)
+    wrong += int(((np.diff(by_id) == 0) & (by_id[:, 1:] >= 0)).sum())
+    missed = theirs[0] >= 0
+    for place in range(ids.shape[1]):
+        missed &= theirs[0] != ids[:, [place]]
+    if case.places is not None:
+        wrong += int((ids == case.places[:, np.newaxis]).sum())
+        missed &= theirs[0] != case.places[:, np.newaxis]
+    last = np.where(listed[:, -1], values[:, -1], 0.0)[:, np.newaxis]
+    return wrong + int((cosines(case, np.where(missed, theirs[0], -1)) > last + tolerance).sum())
+
+
+def cosines(case: Case, ids: NDArray[Any], block: int = 500) -> NDArray[np.float64]:
+    """Return the float64 cosines of queries and some rows for each, 0 where an id is −1."""
+    rows, queries = (each.astype(np.float64) for each in (case.rows, case.queries))
+    norms, query_norms = (np.sqrt(each.multiply(each).sum(axis=1)) for each in (rows, queries))
+    found = np.zeros(ids.shape)
+    for first in range(0, len(ids), block):
+        at, place = np.nonzero(ids[first : first + block] >= 0)
+        if len(at) == 0:
+            continue
+        at += first
+        chosen = ids[at, place]
+        products = np.asarray(queries[at].multiply(rows[chosen]).sum(axis=1)).ravel()
+        size = norms[chosen] * query_norms[at]
+        found[at, place] = np.divide(products, size, out=np.zeros(len(at)), where=size > 0)
+    return found

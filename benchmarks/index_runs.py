@@ -1,12 +1,16 @@
 """One library's search, measured: time, memory, and what it found."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import Any, TypeAlias, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.incremental_figures import timed as timed_calls
 from benchmarks.index_peers import Found, Search
 from benchmarks.memory import peak_growth
 from vicinal._core.arrays import Csr, Int
@@ -58,6 +62,19 @@ class OurSearch:
 
 
 @dataclass(frozen=True)
+class OurGraph:
+    """The k nearest other rows of every row of an index."""
+
+    index: InvertedIndex
+    k: int
+
+    def __call__(self) -> Found:
+        """Search once."""
+        graph = self.index.query_self(self.k)
+        return graph.ids, graph.values
+
+
+@dataclass(frozen=True)
 class LeftOut:
     """The k nearest other rows of some of the indexed rows."""
 
@@ -82,6 +99,23 @@ def timed(search: Search, repeats: int, clock: Clock) -> tuple[float, Found]:
         found = search()
         times.append(clock() - start)
     return median(times), found
+
+
+def in_turn(searches: Sequence[Search], repeats: int) -> list[tuple[float, Found]]:
+    """Return each search's median wall-clock ms, all taking turns, and its answer."""
+    found = [search() for search in searches]
+    times = np.zeros((repeats, len(searches)))
+    for turn in range(repeats):
+        for place, search in enumerate(searches):
+            start = time.perf_counter()
+            found[place] = search()
+            times[turn, place] = (time.perf_counter() - start) * 1e3
+    return list(zip(np.median(times, axis=0).tolist(), found, strict=True))
+
+
+def call_ms(call: Callable[[Any], object], rows: Sequence[Any], calls: int) -> NDArray[np.float64]:
+    """Return the ms of each of so many calls, one row per call, the rows again when used up."""
+    return np.array(timed_calls(call, (rows[i % len(rows)] for i in range(calls)))) * 1e3
 
 
 def measured(

@@ -8,6 +8,8 @@
 
 #include "arrays.hpp"
 #include "vicinal/blend/blend_cells.hpp"
+#include "vicinal/blend/feature_rows.hpp"
+#include "vicinal/blend/label_divergence.hpp"
 
 namespace vicinal::bindings {
 namespace {

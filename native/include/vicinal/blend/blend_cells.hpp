@@ -21,6 +21,7 @@
 #include <span>
 #include <vector>
 
+#include "vicinal/blend/centroid_cosines.hpp"
 #include "vicinal/blend/label_centroids.hpp"
 #include "vicinal/common/assert.hpp"
 #include "vicinal/common/csr.hpp"

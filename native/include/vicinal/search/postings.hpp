@@ -5,7 +5,7 @@
 //  - rare: one list of 32-bit positions for all blocks, too short to be worth offsets.
 //
 // Memory: n cells per column; 2 bytes per row and 4 per block for a common feature; 4 bytes per row
-// for a rare one. Where values matter, each id has a payload of two bytes (see impact_index.hpp).
+// for a rare one. Where values matter, each id has a payload of two bytes (see impact_lists.hpp).
 #pragma once
 
 #include <algorithm>
