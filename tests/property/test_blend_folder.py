@@ -343,7 +343,7 @@ def test_a_loaded_model_with_learned_rows_searches_the_index_of_the_folder(tmp_p
     loaded = vicinal.load(tmp_path / "model")
     same(model, loaded, Q)
     for view in loaded.scoring_.views:
-        stored, *added = view.rows.index._version.runs
+        stored, *added = view.rows.index._version.segments
         assert stored.postings
         assert len(stored) == X.shape[0]
         assert sum(map(len, added)) == 2

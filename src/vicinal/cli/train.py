@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from vicinal.datasets import Content, Reading
     from vicinal.datasets.blocks import RowChunk
     from vicinal.index import SegmentedIndex
-    from vicinal.index.segment_files import RunWriter
+    from vicinal.index.segment_files import SegmentWriter
     from vicinal.preprocess import TextVectorizer
 
 
@@ -209,7 +209,7 @@ def streamed_source(
     from vicinal.cli.data_source import Source, is_table_file, text_step
     from vicinal.cli.settings import make_steps
     from vicinal.datasets.blocks import xc_chunks
-    from vicinal.index.segment_files import RunWriter, open_run
+    from vicinal.index.segment_files import SegmentWriter, open_segment
     from vicinal.methods import Blend
 
     names: tuple[str, ...] = ()
@@ -230,10 +230,10 @@ def streamed_source(
     target = folder / ("rows" if not steps else "rows-before-preprocessing")
     searches = not isinstance(estimator, Blend)  # which searches its views of the rows
     shutil.rmtree(folder / "labels", ignore_errors=True)
-    with closing(RunWriter(folder / "labels", np.dtype(np.int32))) as labels:
+    with closing(SegmentWriter(folder / "labels", np.dtype(np.int32))) as labels:
         rows = _without_labels(chunks, labels)
         index = _written(rows, target, postings=searches and not steps, **options)
-        Y = open_run(folder, labels.finish(), labels.n_features or 0, verify=False).whole
+        Y = open_segment(folder, labels.finish(), labels.n_features or 0, verify=False).whole
     for number, (_, step) in enumerate(steps, start=1):
         step.fit(index.X)
         is_last = number == len(steps)
@@ -325,14 +325,14 @@ def _vectorised(
 def _transformed(X: "Csr", step: Any) -> "Iterator[Csr]":
     """Yield blocks of memory-mapped rows, transformed by a fitted step."""
     from vicinal._core.validation import as_csr, check_features
-    from vicinal.index.segment_files import BLOCK_ENTRIES, RowRun
+    from vicinal.index.segment_files import BLOCK_ENTRIES, SegmentRows
 
-    run = RowRun.of(X, 0)
-    for start, stop in run.ranges(BLOCK_ENTRIES):
-        yield as_csr(check_features(step.transform(run.rows(start, stop))))
+    whole = SegmentRows.of(X, 0)
+    for start, stop in whole.ranges(BLOCK_ENTRIES):
+        yield as_csr(check_features(step.transform(whole.rows(start, stop))))
 
 
-def _without_labels(chunks: "Iterable[RowChunk]", labels: "RunWriter") -> "Iterator[Csr]":
+def _without_labels(chunks: "Iterable[RowChunk]", labels: "SegmentWriter") -> "Iterator[Csr]":
     """Yield the rows of chunks, whose labels are written to a folder."""
     import numpy as np
 

@@ -36,7 +36,7 @@ from vicinal.distances import COSINE, Distance, get_distance
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph
 from vicinal.index._common import by_row_id, graph_width, ids_at
-from vicinal.index.segment_files import MANIFEST, RowRun, are_same_rows, search_ranges
+from vicinal.index.segment_files import MANIFEST, SegmentRows, are_same_rows, search_ranges
 from vicinal.index.segment_store import FolderStore
 from vicinal.index.segmented import BYTES_PER_ENTRY, DEFAULT_MEMORY, SegmentedIndex
 from vicinal.methods._formulas import column_graph as local_column_graph
@@ -139,20 +139,20 @@ def _folder_source(folders: Sequence[Path], shard_entries: int, metric: str | No
         store = FolderStore.open(folder)
         known = store.manifest
         widths.add(known.n_features)
-        for entry, run in zip(known.runs, store.runs(verify=False), strict=True):
+        for entry, segment in zip(known.segments, store.segments(verify=False), strict=True):
             if metric not in (None, known.metric):
-                entry, run = {**entry, "postings": []}, replace(run, postings=())
+                entry, segment = {**entry, "postings": []}, replace(segment, postings=())
             name = str(folder.resolve())
             text = json.dumps(entry, sort_keys=True)
-            mapped = run.rows(0, len(run)) if run.n_entries < 2**31 else None
-            sizes = [each.data.nbytes for each in run.postings] or repeat(0)
-            ranges = search_ranges(run, shard_entries)
+            mapped = segment.rows(0, len(segment)) if segment.n_entries < 2**31 else None
+            sizes = [each.data.nbytes for each in segment.postings] or repeat(0)
+            ranges = search_ranges(segment, shard_entries)
             for (start, stop), stored_bytes in zip(ranges, sizes, strict=False):
                 rows = FileRows(name, text, known.n_features, start, stop)
                 shards.append(Shard(rows, place + start, stop - start, stored_bytes))
-            ids.append(np.asarray(run.ids) + np.int32(n_ids))
-            removed.append(np.flatnonzero(run.removed) + place)
-            place += len(run)
+            ids.append(np.asarray(segment.ids) + np.int32(n_ids))
+            removed.append(np.flatnonzero(segment.removed) + place)
+            place += len(segment)
         n_ids += known.n_ids
     if len(widths) > 1:
         raise InvalidArgumentError("source", "shards of one number of features", sorted(widths))
@@ -172,10 +172,11 @@ def _folder_source(folders: Sequence[Path], shard_entries: int, metric: str | No
 
 def _local_source(client: Client, X: Csr, shard_entries: int) -> ShardSource:
     """Send blocks of a matrix; the scheduler keeps them, so that they survive any worker."""
-    run = RowRun.of(X, 0)
+    whole = SegmentRows.of(X, 0)
     with holding_data():
         blocks = [
-            client.submit(value, run.rows(start, stop)) for start, stop in run.ranges(shard_entries)
+            client.submit(value, whole.rows(start, stop))
+            for start, stop in whole.ranges(shard_entries)
         ]
     return _block_source(client, blocks, int(X.shape[1]))
 
@@ -373,9 +374,9 @@ class ClusterIndex:
 
     def _given_blocks(self, queries: Csr, search: RangeSearch) -> Iterator[Callable[[], Future]]:
         """Yield what starts the search of each block of a caller's queries."""
-        run = RowRun.of(queries, 0)
-        for start, stop in self._blocks(len(run)):
-            yield partial(self._start, run.rows(start, stop), None, search)
+        asked = SegmentRows.of(queries, 0)
+        for start, stop in self._blocks(len(asked)):
+            yield partial(self._start, asked.rows(start, stop), None, search)
 
     def _own_blocks(self, search: RangeSearch) -> Iterator[Callable[[], Future]]:
         """Yield what starts the search of each shard's own rows, some at a time."""

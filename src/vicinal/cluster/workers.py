@@ -18,7 +18,7 @@ from vicinal._core.arrays import Csr, Float, Int32
 from vicinal._core.validation import as_csr, check_features
 from vicinal.distances import get_distance
 from vicinal.index.inverted import Build, Segment
-from vicinal.index.segment_files import RowRun, check_entries, open_run
+from vicinal.index.segment_files import SegmentRows, check_entries, open_segment
 from vicinal.index.segmented import PostingsCache, RowRange
 
 Found: TypeAlias = tuple[Int32, Float]
@@ -42,7 +42,7 @@ def merge_found(parts: Sequence[Found]) -> Found:
 
 @dataclass(frozen=True)
 class FileRows:
-    """Rows `start` to `stop` of a run in a folder that every worker sees under this path."""
+    """Rows `start` to `stop` of a segment in a folder that every worker sees under this path."""
 
     folder: str
     entry: str
@@ -63,42 +63,44 @@ class RangeSearch:
 
 
 class _Worker:
-    """What one worker process keeps between tasks: mapped runs and the postings that fit."""
+    """What one worker process keeps between tasks: mapped segments and the postings that fit."""
 
     def __init__(self) -> None:
         self._changing = Lock()
-        self._runs: dict[tuple[str, str], RowRun] = {}
+        self._segments: dict[tuple[str, str], SegmentRows] = {}
         self._checked: set[FileRows] = set()
-        self._blocks: dict[str, RowRun] = {}
+        self._blocks: dict[str, SegmentRows] = {}
         self._postings: dict[tuple[str, int], PostingsCache] = {}
         self._building: dict[object, Lock] = {}
 
-    def run(self, rows: FileRows) -> RowRun:
-        """Return a run mapped from its folder, the rows that a task reads checked once."""
+    def segment(self, rows: FileRows) -> SegmentRows:
+        """Return a segment mapped from its folder, the rows that a task reads checked once."""
         key, folder = (rows.folder, rows.entry), Path(rows.folder)
         with self._changing:
-            if key not in self._runs:
+            if key not in self._segments:
                 entry = json.loads(rows.entry)
-                self._runs[key] = open_run(folder, entry, rows.n_features, False, check=False)
-            run = self._runs[key]
+                self._segments[key] = open_segment(
+                    folder, entry, rows.n_features, False, check=False
+                )
+            segment = self._segments[key]
             if rows not in self._checked:
-                check_entries(run, folder / run.name, rows.start, rows.stop)
+                check_entries(segment, folder / segment.name, rows.start, rows.stop)
                 self._checked.add(rows)
-        return run
+        return segment
 
-    def block(self, name: str, rows: Csr) -> RowRun:
+    def block(self, name: str, rows: Csr) -> SegmentRows:
         """Return rows that came as a value, under the name of the task that made them."""
         with self._changing:
             if name not in self._blocks:
-                self._blocks[name] = RowRun.of(as_csr(check_features(rows)), 0)
+                self._blocks[name] = SegmentRows.of(as_csr(check_features(rows)), 0)
                 finalize(rows, self._forget, name)
             return self._blocks[name]
 
     def _forget(self, name: str) -> None:
         """Drop a block, and its postings, once Dask has let go of it."""
-        run = self._blocks.pop(name, None)
+        block = self._blocks.pop(name, None)
         for postings in tuple(self._postings.values()):
-            postings.drop(run.token if run is not None else None)
+            postings.drop(block.token if block is not None else None)
 
     def search(
         self, parts: Sequence[RowRange], search: RangeSearch, queries: Csr, own: Int32
@@ -107,11 +109,11 @@ class _Worker:
         shape = queries.shape[0], search.width
         found = np.full(shape, -1, dtype=np.int32), np.zeros(shape)
         for part in parts:
-            segment = self._segment(part, search)
-            segment.search(queries, own, found, part.first, search.n_rows, search.n_threads, 32)
+            indexed = self._indexed(part, search)
+            indexed.search(queries, own, found, part.first, search.n_rows, search.n_threads, 32)
         return found
 
-    def _segment(self, part: RowRange, search: RangeSearch) -> Segment:
+    def _indexed(self, part: RowRange, search: RangeSearch) -> Segment:
         """Return a range with its postings, kept ones or new."""
         with self._changing:
             postings = self._postings.setdefault(
@@ -119,8 +121,8 @@ class _Worker:
             )
             lock = self._building.setdefault(part.key, Lock())
         with lock:  # two tasks of one shard build its postings once
-            ((_, segment),) = postings.segments([part])
-        return segment
+            ((_, indexed),) = postings.indexed([part])
+        return indexed
 
 
 _WORKER = _Worker()
@@ -137,7 +139,7 @@ def search_files(
     search: RangeSearch,
 ) -> Found:
     """Search rows of folders, each with the place of its first row; a pure task."""
-    parts = [RowRange(_WORKER.run(each), each.start, each.stop, first) for each, first in rows]
+    parts = [RowRange(_WORKER.segment(each), each.start, each.stop, first) for each, first in rows]
     asked, own = _queries(queries, own_first)
     return _WORKER.search(parts, search, asked, own)
 
@@ -146,15 +148,15 @@ def search_block(
     rows: Csr, name: str, first: int, queries: Csr, own_first: int | None, search: RangeSearch
 ) -> Found:
     """Search rows that another task gave; a pure task."""
-    run = _WORKER.block(name, rows)
+    block = _WORKER.block(name, rows)
     asked, own = _queries(queries, own_first)
-    return _WORKER.search([RowRange(run, 0, len(run), first)], search, asked, own)
+    return _WORKER.search([RowRange(block, 0, len(block), first)], search, asked, own)
 
 
 def _queries(queries: Csr | FileRows, own_first: int | None) -> tuple[Csr, Int32]:
     """Return queries and, for a leave-one-out search, the place each has itself."""
     if isinstance(queries, FileRows):
-        queries = _WORKER.run(queries).rows(queries.start, queries.stop)
+        queries = _WORKER.segment(queries).rows(queries.start, queries.stop)
     count = int(queries.shape[0])
     own = np.zeros(0) if own_first is None else np.arange(own_first, own_first + count)
     return as_csr(check_features(queries)), own.astype(np.int32)

@@ -1,4 +1,4 @@
-"""A run of rows with ascending ids: plain CSR arrays, in memory or mapped from files."""
+"""The rows of a segment, with ascending ids: plain CSR arrays, in memory or mapped from files."""
 
 import hashlib
 import json
@@ -41,14 +41,14 @@ NO_TOMBSTONES: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
-class RowRun:
+class SegmentRows:
     """Rows that were written together.
 
     `indices`: ascending within a row.
     `ids`: ascending.
     `removed`: 1 for a removed row; empty if none has been removed.
-    `name`: name of its folder on disk; empty for a run in memory.
-    `token`: shared by versions of this run that differ only in removed rows.
+    `name`: name of its folder on disk; empty for a segment in memory.
+    `token`: shared by versions of this segment that differ only in removed rows.
     `postings`: postings on disk, ordered by row; empty if searches build them.
     """
 
@@ -63,8 +63,8 @@ class RowRun:
     postings: "tuple[StoredPostings, ...]" = ()
 
     @classmethod
-    def of(cls, rows: Csr, first_id: int) -> "RowRun":
-        """Return checked rows in memory as a run whose ids start at `first_id`."""
+    def of(cls, rows: Csr, first_id: int) -> "SegmentRows":
+        """Return checked rows in memory as a segment whose ids start at `first_id`."""
         ids = np.arange(first_id, first_id + rows.shape[0], dtype=np.int32)
         indptr, indices = csr_parts(rows)
         return cls(indptr, indices, rows.data[: indptr[-1]], ids, int(rows.shape[1]))
@@ -80,7 +80,7 @@ class RowRun:
 
     @cached_property
     def whole(self) -> Csr:
-        """All rows as one matrix. Of a run in a folder, 4 bytes per row are in memory."""
+        """All rows as one matrix. Of a segment in a folder, 4 bytes per row are in memory."""
         if self.n_entries >= 2**31:
             raise InvalidArgumentError("X", "fewer than 2^31 entries", self.n_entries)
         if not self.name:
@@ -115,8 +115,8 @@ class RowRun:
         part = self.removed[start:stop]
         return np.ascontiguousarray(part) if part.any() else NO_TOMBSTONES
 
-    def without(self, ids: Int) -> "RowRun":
-        """Return this run with its rows among `ids` marked as removed."""
+    def without(self, ids: Int) -> "SegmentRows":
+        """Return this segment with its rows among `ids` marked as removed."""
         places = places_of(ids, self.ids)
         if not len(places):
             return self
@@ -158,29 +158,29 @@ def _small(starts: Int) -> NDArray[Any]:
 
 
 FEWEST_ENTRIES = 2**20
-"""Postings of smaller runs are not written: building them takes a tenth of a second."""
+"""Postings of smaller segments are not written: building them takes a tenth of a second."""
 
 
 @dataclass(frozen=True)
 class PostingsWriter:
-    """How the postings of a new run are written."""
+    """How the postings of a new segment are written."""
 
     build: Build
     range_entries: int
     n_threads: int
 
-    def write(self, folder: Path, run: RowRun) -> list[dict[str, Any]]:
-        """Write postings to the folder of a run; return what the manifest says of them.
+    def write(self, folder: Path, segment: SegmentRows) -> list[dict[str, Any]]:
+        """Write postings to the folder of a segment; return what the manifest says of them.
 
         Memory: 16 bytes per entry of a range and thread at most, while they are built.
         """
-        if run.n_entries < FEWEST_ENTRIES:
+        if segment.n_entries < FEWEST_ENTRIES:
             return []
-        ranges = list(run.ranges(self.range_entries))
+        ranges = list(segment.ranges(self.range_entries))
         release_free_memory()  # of the rows that were just written
 
         def written(number: int) -> dict[str, Any]:
-            entry = self._write_range(folder / f"postings-{number}", run, *ranges[number])
+            entry = self._write_range(folder / f"postings-{number}", segment, *ranges[number])
             release_free_memory()  # of the postings that were just written
             return entry
 
@@ -190,8 +190,10 @@ class PostingsWriter:
         sync_folder(folder)
         return entries
 
-    def _write_range(self, file: Path, run: RowRun, start: int, stop: int) -> dict[str, Any]:
-        segment = Segment.of(run.searched(start, stop), run.ids[start:stop], self.build)
+    def _write_range(
+        self, file: Path, segment: SegmentRows, start: int, stop: int
+    ) -> dict[str, Any]:
+        indexed = Segment.of(segment.searched(start, stop), segment.ids[start:stop], self.build)
         checksum = hashlib.sha256()
         with naming(file), file.open("wb") as stream:
 
@@ -199,7 +201,7 @@ class PostingsWriter:
                 stream.write(piece.data)
                 checksum.update(piece.data)
 
-            segment.native.store(write)
+            indexed.native.store(write)
             stream.flush()
             os.fsync(stream.fileno())
             size = stream.tell()
@@ -214,32 +216,32 @@ class PostingsWriter:
 
 @dataclass(frozen=True, eq=False)
 class StoredPostings:
-    """Postings of rows `start` to `stop` of a run, mapped from a file."""
+    """Postings of rows `start` to `stop` of a segment, mapped from a file."""
 
     file: Path
     start: int
     stop: int
     data: NDArray[np.uint8]
 
-    def segment(self, run: RowRun, build: Build) -> Segment:
+    def indexed(self, segment: SegmentRows, build: Build) -> Segment:
         """Return the rows with these postings, whose structure is checked."""
-        rows, ids = run.searched(self.start, self.stop), run.ids[self.start : self.stop]
+        rows, ids = segment.searched(self.start, self.stop), segment.ids[self.start : self.stop]
         try:
             return Segment.of(rows, ids, build, self.data)
         except ValueError as error:
             raise ModelFormatError(f"{self.file}: damaged: expected {error}") from None
 
 
-def search_ranges(run: RowRun, entries: int) -> Iterator[tuple[int, int]]:
+def search_ranges(segment: SegmentRows, entries: int) -> Iterator[tuple[int, int]]:
     """Yield which rows are searched together: those whose postings are stored together, if any."""
-    if run.postings:
-        yield from ((each.start, each.stop) for each in run.postings)
+    if segment.postings:
+        yield from ((each.start, each.stop) for each in segment.postings)
     else:
-        yield from run.ranges(entries)
+        yield from segment.ranges(entries)
 
 
 def check_ranges(postings: tuple[StoredPostings, ...], n_rows: int, folder: Path) -> None:
-    """Refuse postings that do not cover all rows of a run, each once."""
+    """Refuse postings that do not cover all rows of a segment, each once."""
     stops = [0, *(each.stop for each in postings)]
     starts = [*(each.start for each in postings), n_rows]
     if postings and (starts != stops or any(each.start >= each.stop for each in postings)):
@@ -250,11 +252,11 @@ FILES = {"indptr": np.int64, "indices": np.int32, "ids": np.int32}
 """Number types of all files except ``values``; little-endian, like everything we write."""
 
 
-class RunWriter:
+class SegmentWriter:
     """Writes a stream of rows to a new folder.
 
     Memory: only the rows passed to :meth:`append`. :meth:`finish` returns the manifest entry of the
-    run; a folder that no manifest lists is ignored.
+    segment; a folder that no manifest lists is ignored.
     """
 
     def __init__(self, folder: Path, dtype: "np.dtype[Any] | None" = None) -> None:
@@ -291,7 +293,7 @@ class RunWriter:
         self.n_entries += int(indptr[-1])
 
     def finish(self) -> dict[str, Any]:
-        """Flush everything to disk and return the manifest entry of this run."""
+        """Flush everything to disk and return the manifest entry of this segment."""
         for name, stream in self._streams.items():
             with naming(self._folder / name):
                 stream.flush()
@@ -317,11 +319,11 @@ class RunWriter:
             self._streams[name].write(np.ascontiguousarray(array).data)
 
 
-def write_run(
+def write_segment(
     folder: Path, blocks: Iterable[tuple[Csr, Int32]], dtype: "np.dtype[Any] | None" = None
 ) -> dict[str, Any]:
-    """Write blocks of rows and ids as one run and return its manifest entry."""
-    writer = RunWriter(folder, dtype)
+    """Write blocks of rows and ids as one segment and return its manifest entry."""
+    writer = SegmentWriter(folder, dtype)
     try:
         for rows, ids in blocks:
             writer.append(rows, ids)
@@ -339,10 +341,10 @@ def write_removed(file: Path, removed: NDArray[np.uint8]) -> dict[str, Any]:
     return {"file": file.name, "sha256": sha256_of(file)}
 
 
-def open_run(
+def open_segment(
     folder: Path, entry: dict[str, Any], n_features: int, verify: bool, *, check: bool = True
-) -> RowRun:
-    """Map the run that a manifest entry describes, and check its structure.
+) -> SegmentRows:
+    """Map the segment that a manifest entry describes, and check its structure.
 
     Native code trusts row starts and column ids, so they are always read once and checked;
     `verify` also compares the checksum of every file. With ``check=False`` the caller checks column
@@ -376,7 +378,7 @@ def open_run(
         for known in entry.get("postings", ())
     )
     check_ranges(postings, n_rows, place)
-    run = RowRun(
+    segment = SegmentRows(
         arrays["indptr"],
         arrays["indices"],
         arrays["values"],
@@ -386,10 +388,10 @@ def open_run(
         entry["name"],
         postings=postings,
     )
-    _check_starts(run, place)
+    _check_starts(segment, place)
     if check:
-        check_entries(run, place, 0, len(run))
-    return run
+        check_entries(segment, place, 0, len(segment))
+    return segment
 
 
 def _mapped(file: Path, dtype: Any, size: int, sha256: str | None) -> NDArray[Any]:
@@ -410,12 +412,12 @@ def _mapped(file: Path, dtype: Any, size: int, sha256: str | None) -> NDArray[An
     return np.asarray(np.memmap(str(file), kind, "r", shape=(size,)))
 
 
-def _check_starts(run: RowRun, place: Path) -> None:
+def _check_starts(segment: SegmentRows, place: Path) -> None:
     """Raise if native code could not read the row starts or ids safely."""
-    starts, ids = run.indptr, run.ids
+    starts, ids = segment.indptr, segment.ids
     is_sound = (
         starts[0] == 0
-        and starts[-1] == len(run.indices)
+        and starts[-1] == len(segment.indices)
         and bool(np.all(starts[1:] >= starts[:-1]))
         and (not len(ids) or (ids[0] >= 0 and ids[-1] < MOST_IDS))
         and bool(np.all(ids[1:] > ids[:-1]))
@@ -424,19 +426,19 @@ def _check_starts(run: RowRun, place: Path) -> None:
         raise ModelFormatError(f"{place}: expected ascending row starts and row ids")
 
 
-def check_entries(run: RowRun, place: Path, start: int, stop: int) -> None:
+def check_entries(segment: SegmentRows, place: Path, start: int, stop: int) -> None:
     """Raise if rows `start` to `stop` have unsorted column ids or values that are not finite."""
     while start < stop:
-        most = int(run.indptr[start]) + BLOCK_ENTRIES
-        end = int(np.searchsorted(run.indptr, most, side="right")) - 1
+        most = int(segment.indptr[start]) + BLOCK_ENTRIES
+        end = int(np.searchsorted(segment.indptr, most, side="right")) - 1
         end = min(max(end, start + 1), stop)
-        first, last = int(run.indptr[start]), int(run.indptr[end])
-        columns, values = run.indices[first:last], run.values[first:last]
+        first, last = int(segment.indptr[start]), int(segment.indptr[end])
+        columns, values = segment.indices[first:last], segment.values[first:last]
         rises = np.ones(len(columns), dtype=np.bool_)
         rises[1:] = columns[1:] > columns[:-1]
-        heads = run.indptr[start:end] - first
+        heads = segment.indptr[start:end] - first
         rises[heads[heads < len(columns)]] = True
-        inside = not len(columns) or (columns.min() >= 0 and columns.max() < run.n_features)
+        inside = not len(columns) or (columns.min() >= 0 and columns.max() < segment.n_features)
         if not (inside and rises.all() and np.isfinite(values).all()):
             raise ModelFormatError(f"{place}: expected ascending column ids and finite values")
         start = end
@@ -445,7 +447,9 @@ def check_entries(run: RowRun, place: Path, start: int, stop: int) -> None:
 MANIFEST = "index.json"
 LOCK = "lock"
 FORMAT = "vicinal segmented index 1"
-_RUN = re.compile(r"run-[0-9a-f]{16}")
+IN_FILES = "run"
+"""What a segment is called in the names of folders, and with an s in manifests."""
+_SEGMENT = re.compile(rf"{IN_FILES}-[0-9a-f]{{16}}")
 _REMOVED = re.compile(r"removed-[0-9a-f]{16}")
 _FRESH = re.compile(r"\.index\.json\.[0-9a-f]{16}\.unfinished")
 _POSTINGS = re.compile(r"postings-[0-9]+")
@@ -458,17 +462,17 @@ class Manifest:
 
     `n_ids`: number of ids assigned so far.
     `max_memory`: bytes that a search may use for postings, as set when the index was built.
-    `runs`: name, rows, entries, number type and checksums of each run, its removed rows and
+    `segments`: name, rows, entries, number type and checksums of each, its removed rows and
     postings.
     `version`: random; shows whether another process has changed the index.
-    `postings`: whether the postings of new runs are written.
+    `postings`: whether the postings of new segments are written.
     """
 
     metric: str
     n_features: int
     n_ids: int
     max_memory: int
-    runs: tuple[dict[str, Any], ...]
+    segments: tuple[dict[str, Any], ...]
     version: str
     postings: bool = False
 
@@ -481,6 +485,7 @@ def new_name(kind: str) -> str:
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Replace the manifest atomically: readers see either the old one or the new one."""
     body = {"format": FORMAT, **asdict(manifest)}
+    body[f"{IN_FILES}s"] = body.pop("segments")
     text = json.dumps(body, indent=1).encode()
     with replacing(folder / MANIFEST) as beside:
         beside.write_bytes(b"%s\n%s\n" % (hashlib.sha256(text).hexdigest().encode(), text))
@@ -502,14 +507,14 @@ def read_manifest(folder: Path) -> Manifest:
     if not isinstance(body, dict) or body.pop("format", None) != FORMAT:
         raise ModelFormatError(f"{file}: expected format {FORMAT!r}")
     try:
-        manifest = Manifest(**{**body, "runs": tuple(body.get("runs", ()))})
+        manifest = Manifest(segments=tuple(body.pop(f"{IN_FILES}s", ())), **body)
         is_sound = (
             manifest.metric in distance_names()
             and all(_is_count(n) for n in (manifest.n_features, manifest.n_ids))
             and _is_count(manifest.max_memory, 2**62)
             and isinstance(manifest.version, str)
             and isinstance(manifest.postings, bool)
-            and all(map(_is_run, manifest.runs))
+            and all(map(_is_segment, manifest.segments))
         )
     except TypeError:
         is_sound = False
@@ -522,9 +527,9 @@ def _is_count(value: object, most: int = MOST_IDS) -> bool:
     return type(value) is int and 0 <= value <= most
 
 
-def _is_run(entry: Any) -> bool:
+def _is_segment(entry: Any) -> bool:
     """Tell whether a manifest entry is valid and only names files that an index writes."""
-    if not isinstance(entry, dict) or not _RUN.fullmatch(str(entry.get("name"))):
+    if not isinstance(entry, dict) or not _SEGMENT.fullmatch(str(entry.get("name"))):
         return False
     sums, removed = entry.get("sha256"), entry.get("removed", "")
     is_removed = isinstance(removed, dict) and _REMOVED.fullmatch(str(removed.get("file")))
@@ -574,9 +579,9 @@ def check_folder(folder: Path) -> None:
 
 
 def remove_unlisted(folder: Path, manifest: Manifest) -> None:
-    """Delete runs that the manifest does not list: merged runs, and those of killed writers."""
-    listed = {run["name"] for run in manifest.runs}
-    listed |= {run["removed"]["file"] for run in manifest.runs if run["removed"]}
+    """Delete segments that the manifest does not list: merged ones, and those of killed writers."""
+    listed = {each["name"] for each in manifest.segments}
+    listed |= {each["removed"]["file"] for each in manifest.segments if each["removed"]}
     for file in list(folder.iterdir()):
         if not _is_ours(file.name) or file.name in {*listed, MANIFEST, LOCK}:
             continue
@@ -588,5 +593,5 @@ def remove_unlisted(folder: Path, manifest: Manifest) -> None:
 
 
 def _is_ours(name: str) -> bool:
-    patterns = (_RUN, _REMOVED, _FRESH)
+    patterns = (_SEGMENT, _REMOVED, _FRESH)
     return name in (MANIFEST, LOCK) or any(each.fullmatch(name) for each in patterns)

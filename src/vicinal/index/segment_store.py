@@ -1,4 +1,4 @@
-"""Stores for the runs of an index: a folder, where every change is atomic, or memory."""
+"""Stores for the segments of an index: a folder, where every change is atomic, or memory."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,56 +11,57 @@ from vicinal._core.csr import stacked
 from vicinal._core.validation import csr_parts
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.index.segment_files import (
+    IN_FILES,
     Manifest,
     PostingsWriter,
-    RowRun,
+    SegmentRows,
     check_folder,
     new_name,
-    open_run,
+    open_segment,
     read_manifest,
     remove_unlisted,
     write_manifest,
     write_removed,
-    write_run,
+    write_segment,
     writing,
 )
 
 
 class Merged:
-    """The remaining rows of several runs, which are to be merged into one."""
+    """The remaining rows of several segments, which are to be merged into one."""
 
-    def __init__(self, runs: Sequence[RowRun]) -> None:
-        self.runs = tuple(runs)
-        self.dtype: np.dtype[Any] = np.result_type(*(run.values.dtype for run in runs))
+    def __init__(self, segments: Sequence[SegmentRows]) -> None:
+        self.segments = tuple(segments)
+        self.dtype: np.dtype[Any] = np.result_type(*(each.values.dtype for each in segments))
 
     def blocks(self) -> Iterator[tuple[Csr, Int32]]:
         """Yield the rows with their ids, in blocks."""
-        for run in self.runs:
-            yield from run.blocks_left()
+        for segment in self.segments:
+            yield from segment.blocks_left()
 
 
 class Store(Protocol):
-    """Applies changes to runs."""
+    """Applies changes to segments."""
 
     def change(
-        self, parts: Sequence[RowRun | Merged], n_ids: int, postings: PostingsWriter
-    ) -> tuple[RowRun, ...]:
-        """Store these runs, some of them merged or with removed rows; return them as stored."""
+        self, parts: Sequence[SegmentRows | Merged], n_ids: int, postings: PostingsWriter
+    ) -> tuple[SegmentRows, ...]:
+        """Store these segments, some of them merged or with removed rows; return them as stored."""
 
 
 class MemoryStore:
-    """Runs in the memory of this process."""
+    """Segments in the memory of this process."""
 
     def change(
-        self, parts: Sequence[RowRun | Merged], n_ids: int, postings: PostingsWriter
-    ) -> tuple[RowRun, ...]:
-        """Merge the runs that are to be merged."""
-        runs = [_joined(part) if isinstance(part, Merged) else part for part in parts]
-        return tuple(run for run in runs if len(run))
+        self, parts: Sequence[SegmentRows | Merged], n_ids: int, postings: PostingsWriter
+    ) -> tuple[SegmentRows, ...]:
+        """Merge the segments that are to be merged."""
+        segments = [_joined(part) if isinstance(part, Merged) else part for part in parts]
+        return tuple(each for each in segments if len(each))
 
 
 class FolderStore:
-    """Runs in a folder, as this process last read or wrote it.
+    """Segments in a folder, as this process last read or wrote it.
 
     A change writes new files, then atomically replaces the manifest, then deletes files that the
     manifest does not list. If the process is killed at any moment, the folder contains either the
@@ -85,7 +86,7 @@ class FolderStore:
         folder.mkdir(parents=True, exist_ok=True)
         with writing(folder):
             numbered = _Numbered(chunks)
-            entry = write_run(folder / new_name("run"), numbered.blocks())
+            entry = write_segment(folder / new_name(IN_FILES), numbered.blocks())
             if numbered.n_features is None:
                 raise InvalidArgumentError("chunks", "at least one chunk of rows", "none")
             version = new_name("version")
@@ -103,39 +104,45 @@ class FolderStore:
         return cls(folder, read_manifest(folder))
 
     @classmethod
-    def open_whole(cls, folder: Path, verify: bool) -> tuple["FolderStore", tuple[RowRun, ...]]:
-        """Read the manifest and map its runs; both again if a writer replaced them meanwhile."""
+    def open_whole(
+        cls, folder: Path, verify: bool
+    ) -> tuple["FolderStore", tuple[SegmentRows, ...]]:
+        """Read the manifest, map the segments; both again if a writer replaced them meanwhile."""
         store = cls.open(folder)
         while True:
             try:
-                return store, store.runs(verify)
+                return store, store.segments(verify)
             except (ModelFormatError, OSError):
                 newer = cls.open(folder)
                 if newer.manifest.version == store.manifest.version:
                     raise
                 store = newer
 
-    def runs(self, verify: bool) -> tuple[RowRun, ...]:
-        """Map all runs and check that their ids ascend and have been assigned."""
-        runs = tuple(self._open(entry, verify) for entry in self.manifest.runs)
-        ends = [end for run in runs if len(run) for end in (int(run.ids[0]), int(run.ids[-1]) + 1)]
+    def segments(self, verify: bool) -> tuple[SegmentRows, ...]:
+        """Map all segments and check that their ids ascend and have been assigned."""
+        segments = tuple(self._open(entry, verify) for entry in self.manifest.segments)
+        kept = [each.ids for each in segments if len(each)]
+        ends = [end for ids in kept for end in (int(ids[0]), int(ids[-1]) + 1)]
         if ends != sorted(ends) or any(end > self.manifest.n_ids for end in ends):
-            raise ModelFormatError(f"{self.folder}: expected row ids that ascend from run to run")
-        return runs
+            expected = "expected row ids that ascend from segment to segment"
+            raise ModelFormatError(f"{self.folder}: {expected}")
+        return segments
 
     def change(
-        self, parts: Sequence[RowRun | Merged], n_ids: int, postings: PostingsWriter
-    ) -> tuple[RowRun, ...]:
-        """Write new and merged runs and removal marks, then the manifest."""
+        self, parts: Sequence[SegmentRows | Merged], n_ids: int, postings: PostingsWriter
+    ) -> tuple[SegmentRows, ...]:
+        """Write new and merged segments and removal marks, then the manifest."""
         with writing(self.folder):
             if read_manifest(self.folder).version != self.manifest.version:
                 expected = "an index that no other process has changed since it was opened"
                 raise InvalidArgumentError("folder", expected, f"{self.folder}: open it again")
-            known = {entry["name"]: entry for entry in self.manifest.runs}
-            changed: list[tuple[RowRun | None, dict[str, Any]]] = []
+            known = {entry["name"]: entry for entry in self.manifest.segments}
+            changed: list[tuple[SegmentRows | None, dict[str, Any]]] = []
             for part in parts:
                 if isinstance(part, Merged):
-                    entry = write_run(self.folder / new_name("run"), part.blocks(), part.dtype)
+                    entry = write_segment(
+                        self.folder / new_name(IN_FILES), part.blocks(), part.dtype
+                    )
                     if entry["rows"]:
                         writer = postings if self.manifest.postings else None
                         entry = _with_postings(self.folder, entry, self.manifest.n_features, writer)
@@ -153,28 +160,31 @@ class FolderStore:
             )
             write_manifest(self.folder, manifest)
             self.manifest = manifest
-            runs = [self._open(entry, False) if run is None else run for run, entry in changed]
+            segments = tuple(
+                self._open(entry, False) if same is None else same for same, entry in changed
+            )
             remove_unlisted(self.folder, manifest)
-        return tuple(runs)
+        return segments
 
-    def _with_removed(self, entry: dict[str, Any], run: RowRun) -> dict[str, Any]:
-        """Return the manifest entry of a run, after writing its removed rows if there are any."""
-        if not len(run.removed):
+    def _with_removed(self, entry: dict[str, Any], segment: SegmentRows) -> dict[str, Any]:
+        """Return the manifest entry of a segment, after writing which rows are removed, if any."""
+        if not len(segment.removed):
             return entry
-        return {**entry, "removed": write_removed(self.folder / new_name("removed"), run.removed)}
+        file = self.folder / new_name("removed")
+        return {**entry, "removed": write_removed(file, segment.removed)}
 
-    def _open(self, entry: dict[str, Any], verify: bool) -> RowRun:
-        return open_run(self.folder, entry, self.manifest.n_features, verify)
+    def _open(self, entry: dict[str, Any], verify: bool) -> SegmentRows:
+        return open_segment(self.folder, entry, self.manifest.n_features, verify)
 
 
 def _with_postings(
     folder: Path, entry: dict[str, Any], n_features: int, writer: PostingsWriter | None
 ) -> dict[str, Any]:
-    """Write the postings of a run that was just written; return its entry in the manifest."""
+    """Write the postings of a segment that was just written; return its entry in the manifest."""
     if writer is None:
         return entry
-    run = open_run(folder, entry, n_features, verify=False, check=False)
-    return {**entry, "postings": writer.write(folder / run.name, run)}
+    segment = open_segment(folder, entry, n_features, verify=False, check=False)
+    return {**entry, "postings": writer.write(folder / segment.name, segment)}
 
 
 class _Numbered:
@@ -193,42 +203,42 @@ class _Numbered:
             yield rows, np.arange(first, self.n_rows, dtype=np.int32)
 
 
-def _joined(merged: Merged) -> RowRun:
-    """Return the remaining rows as one run in memory."""
+def _joined(merged: Merged) -> SegmentRows:
+    """Return the remaining rows as one segment in memory."""
     blocks = list(merged.blocks())
-    n_features = merged.runs[0].n_features
+    n_features = merged.segments[0].n_features
     if not blocks:
         empty = np.zeros(0, dtype=np.int32)
-        return RowRun(np.zeros(1, dtype=np.int64), empty, np.zeros(0), empty, n_features)
+        return SegmentRows(np.zeros(1, dtype=np.int64), empty, np.zeros(0), empty, n_features)
     rows = stacked([rows for rows, _ in blocks])
     indptr, indices = csr_parts(rows)
     ids = np.concatenate([ids for _, ids in blocks])
-    return RowRun(indptr, indices, rows.data, ids, n_features)
+    return SegmentRows(indptr, indices, rows.data, ids, n_features)
 
 
 MERGED = 8
-"""Number of consecutive runs of one level that are merged; a row is written about log8(n) times."""
+"""Consecutive segments of one level that are merged; a row is written about log8(n) times."""
 
 
 def level(n_rows: int) -> int:
-    """Return the level of a run; runs of the next level are eight times as large."""
+    """Return the level of a segment; segments of the next level are eight times as large."""
     return (max(n_rows, 1).bit_length() - 1) // (MERGED.bit_length() - 1)
 
 
 def tail_to_merge(sizes: Sequence[int]) -> int:
-    """Return how many runs at the end to merge into one; 0 for none.
+    """Return how many segments at the end to merge into one; 0 for none.
 
-    Only consecutive runs are merged, so that ids ascend from run to run. Once there are
-    :data:`MERGED` runs of one level, they are merged together with all preceding runs whose level
-    is no higher than that of the merged rows.
+    Only consecutive segments are merged, so that ids ascend from segment to segment. Once there are
+    :data:`MERGED` segments of one level, they are merged together with all preceding segments whose
+    level is no higher than that of the merged rows.
     """
     merged = 0
     while True:
         rest = sizes[: len(sizes) - merged]
         top = level(sum(sizes[len(sizes) - merged :])) if merged else level(rest[-1]) if rest else 0
-        run = 0
-        while run < len(rest) and level(rest[-1 - run]) <= top:
-            run += 1
-        if run + (1 if merged else 0) < MERGED:
+        more = 0
+        while more < len(rest) and level(rest[-1 - more]) <= top:
+            more += 1
+        if more + (1 if merged else 0) < MERGED:
             return merged
-        merged += run
+        merged += more

@@ -29,7 +29,7 @@ from vicinal.index.inverted import Build, Segment
 from vicinal.index.segment_files import (
     BLOCK_ENTRIES,
     PostingsWriter,
-    RowRun,
+    SegmentRows,
     are_same_rows,
     new_name,
     search_ranges,
@@ -42,9 +42,9 @@ BYTES_PER_ENTRY = 16
 
 @dataclass(frozen=True)
 class RowRange:
-    """Rows `start` to `stop` of a run, searched together; `first` is the place of the first row."""
+    """Rows `start` to `stop` of a segment, searched together; `first` is the place of the first."""
 
-    run: RowRun
+    segment: SegmentRows
     start: int
     stop: int
     first: int
@@ -52,15 +52,15 @@ class RowRange:
     @property
     def key(self) -> tuple[object, int, int]:
         """Key of the postings, which do not depend on removed rows."""
-        return self.run.token, self.start, self.stop
+        return self.segment.token, self.start, self.stop
 
-    def segment(self, build: Build) -> Segment:
+    def indexed(self, build: Build) -> Segment:
         """Return the rows with their postings, stored ones or new."""
-        for each in self.run.postings:
+        for each in self.segment.postings:
             if (each.start, each.stop) == (self.start, self.stop):
-                return each.segment(self.run, build)
-        rows = self.run.searched(self.start, self.stop)
-        return Segment.of(rows, self.run.ids[self.start : self.stop], build)
+                return each.indexed(self.segment, build)
+        rows = self.segment.searched(self.start, self.stop)
+        return Segment.of(rows, self.segment.ids[self.start : self.stop], build)
 
 
 class PostingsCache:
@@ -90,7 +90,7 @@ class PostingsCache:
     @property
     def nbytes(self) -> int:
         """Memory of the kept postings in bytes, without those that are mapped."""
-        return sum(segment.native.bytes() for segment in tuple(self._kept.values()))
+        return sum(indexed.native.bytes() for indexed in tuple(self._kept.values()))
 
     def writer(self) -> PostingsWriter:
         """Return how to write postings to disk within the same limit."""
@@ -109,11 +109,11 @@ class PostingsCache:
             self._kept = {key: value for key, value in self._kept.items() if key in wanted}
 
     def drop(self, token: object) -> None:
-        """Drop the postings of a run."""
+        """Drop the postings of a segment."""
         with self._changing:
             self._kept = {key: value for key, value in self._kept.items() if key[0] is not token}
 
-    def segments(self, ranges: Sequence[RowRange]) -> Iterator[tuple[RowRange, Segment]]:
+    def indexed(self, ranges: Sequence[RowRange]) -> Iterator[tuple[RowRange, Segment]]:
         """Yield each range with its postings; every thread builds one range at a time."""
         step = self._n_threads
         with ThreadPoolExecutor(step) as pool:
@@ -123,20 +123,20 @@ class PostingsCache:
                 if start and not is_kept:
                     release_free_memory()  # that of the postings just dropped
                 is_short = is_kept or len(group) == 1  # no thread to look up, nor for one range
-                found = (map if is_short else pool.map)(self._segment, group)
+                found = (map if is_short else pool.map)(self._indexed, group)
                 yield from zip(group, found, strict=True)
                 self._drop_grown(group)
 
-    def _segment(self, wanted: RowRange) -> Segment:
+    def _indexed(self, wanted: RowRange) -> Segment:
         """Return the postings of a range, built if they are not kept."""
-        removed = wanted.run.removed_in(wanted.start, wanted.stop)
-        segment = self._kept.get(wanted.key)
-        if segment is None:
-            segment = wanted.segment(self._build)
+        removed = wanted.segment.removed_in(wanted.start, wanted.stop)
+        indexed = self._kept.get(wanted.key)
+        if indexed is None:
+            indexed = wanted.indexed(self._build)
             with self._changing:
-                if self.nbytes + segment.native.bytes() <= self._max_memory // 2:
-                    self._kept[wanted.key] = segment
-        return replace(segment, removed=removed)
+                if self.nbytes + indexed.native.bytes() <= self._max_memory // 2:
+                    self._kept[wanted.key] = indexed
+        return replace(indexed, removed=removed)
 
     def _drop_grown(self, group: Sequence[RowRange]) -> None:
         """Drop postings that took up more memory while they were searched than the limit allows.
@@ -150,26 +150,26 @@ class PostingsCache:
 
 
 @dataclass(frozen=True, eq=False)
-class RunVersion(RowParts[RowRun]):
-    """An immutable version of the runs, so that changes do not disturb running searches."""
+class SegmentVersion(RowParts[SegmentRows]):
+    """An immutable version of the segments, so that changes do not disturb running searches."""
 
-    runs: tuple[RowRun, ...]
+    segments: tuple[SegmentRows, ...]
     n_ids: int
     n_features: int
     range_entries: int
 
     @property
-    def parts(self) -> tuple[RowRun, ...]:
-        """The runs."""
-        return self.runs
+    def parts(self) -> tuple[SegmentRows, ...]:
+        """The segments."""
+        return self.segments
 
     @cached_property
     def ranges(self) -> tuple[RowRange, ...]:
         """The ranges of rows that are searched one after the other."""
         return tuple(
-            RowRange(run, start, stop, place + start)
-            for place, run in self.placed()
-            for start, stop in search_ranges(run, self.range_entries)
+            RowRange(segment, start, stop, place + start)
+            for place, segment in self.placed()
+            for start, stop in search_ranges(segment, self.range_entries)
         )
 
 
@@ -200,16 +200,16 @@ class GivenQueries:
         if self.rows.nnz <= BLOCK_ENTRIES:
             yield 0, self.rows, np.zeros(0, dtype=np.int32)
             return
-        run = RowRun.of(self.rows, 0)
-        for start, stop in run.ranges(BLOCK_ENTRIES):
-            yield start, run.rows(start, stop), np.zeros(0, dtype=np.int32)
+        segment = SegmentRows.of(self.rows, 0)
+        for start, stop in segment.ranges(BLOCK_ENTRIES):
+            yield start, segment.rows(start, stop), np.zeros(0, dtype=np.int32)
 
 
 @dataclass(frozen=True)
 class OwnQueries:
     """The rows of a version as queries; no row is its own neighbour."""
 
-    version: RunVersion
+    version: SegmentVersion
 
     @property
     def n_queries(self) -> int:
@@ -217,15 +217,15 @@ class OwnQueries:
         return self.version.count
 
     def blocks(self) -> Iterable[tuple[int, Csr, Int32]]:
-        """Yield rows run by run."""
-        for place, run in self.version.placed():
-            for start, stop in run.ranges(BLOCK_ENTRIES):
+        """Yield rows segment by segment."""
+        for place, segment in self.version.placed():
+            for start, stop in segment.ranges(BLOCK_ENTRIES):
                 places = np.arange(place + start, place + stop, dtype=np.int32)
-                yield place + start, run.rows(start, stop), places
+                yield place + start, segment.rows(start, stop), places
 
 
 def search_places(
-    version: RunVersion,
+    version: SegmentVersion,
     queries: QueryBlocks,
     k: int,
     postings: PostingsCache,
@@ -242,16 +242,16 @@ def search_places(
     width = graph_width(k, version.n_ids)
     places = np.full((queries.n_queries, width), -1, dtype=np.int32)
     keys = np.zeros((queries.n_queries, width))
-    for each, segment in postings.segments(version.ranges if ranges is None else ranges):
+    for each, indexed in postings.indexed(version.ranges if ranges is None else ranges):
         for start, rows, own in queries.blocks():
             stop = start + rows.shape[0]
             found = places[start:stop], keys[start:stop]
-            segment.search(rows, own, found, each.first, version.count, n_threads, batch)
+            indexed.search(rows, own, found, each.first, version.count, n_threads, batch)
     return places, keys
 
 
 def as_neighbors(
-    version: RunVersion, places: Int32, keys: Float, distance: Distance
+    version: SegmentVersion, places: Int32, keys: Float, distance: Distance
 ) -> tuple[Int32, Float]:
     """Return the ids and values of a graph from the results of :func:`search_places`."""
     values = distance.values(keys)
@@ -260,7 +260,7 @@ def as_neighbors(
 
 
 def as_own_neighbors(
-    version: RunVersion, places: Int32, keys: Float, distance: Distance
+    version: SegmentVersion, places: Int32, keys: Float, distance: Distance
 ) -> tuple[Int32, Float]:
     """Return the ids and values of the leave-one-out graph: one list per row id."""
     ids, values = as_neighbors(version, places, keys, distance)
@@ -337,8 +337,8 @@ class SegmentedIndex:
     ) -> None:
         rows = as_csr(check_features(X))
         self._set_up(metric, max_memory, n_jobs, MemoryStore())
-        runs = (RowRun.of(rows, 0),) if rows.shape[0] else ()
-        self._version = self._of(runs, int(rows.shape[0]), int(rows.shape[1]))
+        segments = (SegmentRows.of(rows, 0),) if rows.shape[0] else ()
+        self._version = self._of(segments, int(rows.shape[0]), int(rows.shape[1]))
 
     @classmethod
     def build(
@@ -363,7 +363,7 @@ class SegmentedIndex:
             As for the constructor; `metric` and `max_memory` are stored in the folder.
         postings : bool
             Whether to write the postings too, which no search then has to build: about 6 bytes of
-            disk per entry. Runs of fewer than a million entries are stored without.
+            disk per entry. Segments of fewer than a million entries are stored without.
         """
         distance = get_distance(metric)
         memory = _checked_memory(max_memory)
@@ -394,12 +394,12 @@ class SegmentedIndex:
         verify : bool
             Whether to compare every file with its checksum. The structure is always checked.
         """
-        store, runs = FolderStore.open_whole(Path(folder), verify)
+        store, segments = FolderStore.open_whole(Path(folder), verify)
         known = store.manifest
         index = cls.__new__(cls)
         memory = known.max_memory if max_memory is None else max_memory
         index._set_up(known.metric, memory, n_jobs, store)
-        index._version = index._of(runs, known.n_ids, known.n_features)
+        index._version = index._of(segments, known.n_ids, known.n_features)
         return index
 
     def _set_up(
@@ -418,8 +418,8 @@ class SegmentedIndex:
         """Pickle the folder, or the rows."""
         if isinstance(self._store, FolderStore):
             return _reopened, (str(self._store.folder), self.max_memory, self.n_jobs)
-        runs = tuple(replace(run, postings=()) for run in self._version.runs)
-        version = replace(self._version, runs=runs)
+        segments = tuple(replace(each, postings=()) for each in self._version.segments)
+        version = replace(self._version, segments=segments)
         return _rebuilt, (version, self.metric, self.max_memory, self.n_jobs)
 
     @property
@@ -440,8 +440,8 @@ class SegmentedIndex:
     @property
     def nbytes(self) -> int:
         """Memory of the kept postings and of the ids in bytes, excluding the rows and files."""
-        runs = self._version.runs
-        ids = sum(run.removed.nbytes + (0 if run.name else run.ids.nbytes) for run in runs)
+        segments = self._version.segments
+        ids = sum(each.removed.nbytes + (0 if each.name else each.ids.nbytes) for each in segments)
         return self._postings.nbytes + ids
 
     @property
@@ -462,18 +462,18 @@ class SegmentedIndex:
     @property
     def prefers_whole_batches(self) -> bool:
         """Whether postings exceed the limit: then every call of :meth:`query` builds some."""
-        entries = sum(run.n_entries for run in self._version.runs if not run.postings)
+        entries = sum(each.n_entries for each in self._version.segments if not each.postings)
         return entries > self._postings.range_entries * self._threads
 
     @property
     def X(self) -> Csr:
         """All rows as one mapped matrix; requires an index that has not been changed."""
         version = self._version
-        runs = version.runs
-        if len(runs) != 1 or runs[0].removed.any() or len(runs[0]) != version.n_ids:
+        segments = version.segments
+        if len(segments) != 1 or segments[0].removed.any() or len(segments[0]) != version.n_ids:
             got = "one whose rows were added or removed"
             raise InvalidArgumentError("X", "an index that has not been changed", got)
-        return runs[0].whole
+        return segments[0].whole
 
     def query(self, Q: object, k: int) -> NeighborGraph:
         """Return the k nearest rows for each row of `Q`, dense or sparse."""
@@ -496,8 +496,9 @@ class SegmentedIndex:
     def add(self, rows: object) -> Int:
         """Add rows and return their ids, which are the next free ones in order.
 
-        Added rows form a new run; eight consecutive runs of similar size are merged, so each row is
-        written about log8(n) times. In a folder, the rows are on disk when this method returns.
+        Added rows form a new segment; eight consecutive segments of similar size are merged, so
+        each row is written about log8(n) times. In a folder, the rows are on disk when this method
+        returns.
         """
         checked = check_features(rows, "rows", n_features=self.n_features)
         fresh = as_csr(owned(checked, rows))
@@ -506,41 +507,40 @@ class SegmentedIndex:
             first, count = version.n_ids, int(fresh.shape[0])
             check_room_for_ids(first, count)
             if count:
-                runs = (*version.runs, RowRun.of(fresh, first))
-                fixed = sum(map(self._stays, runs))  # those of a folder are the first
-                merged = max(1, tail_to_merge([len(run) for run in runs[fixed:]]))
-                parts: list[RowRun | Merged] = [*runs[:-merged], Merged(runs[-merged:])]
-                self._publish(parts, first + count)
+                segments = (*version.segments, SegmentRows.of(fresh, first))
+                fixed = sum(map(self._stays, segments))  # those of a folder are the first
+                merged = max(1, tail_to_merge([len(each) for each in segments[fixed:]]))
+                self._publish([*segments[:-merged], Merged(segments[-merged:])], first + count)
         return np.arange(first, first + count)
 
     def remove(self, rows: object) -> None:
         """Remove rows by id. Other ids do not change, and removed ids are not reused.
 
-        The space of removed rows is released when their run is written again: once more than
+        The space of removed rows is released when their segment is written again: once more than
         :data:`~vicinal.index._common.COMPACT_SHARE` of it is removed, when :meth:`add` merges it,
         or by :meth:`compact`.
         """
         with self._writing:
             ids = check_rows("rows", rows, self.n_rows)
-            runs = [run.without(ids) for run in self._version.runs]
-            parts = [self._rewritten(run, should_compact(run.removed)) for run in runs]
+            segments = [each.without(ids) for each in self._version.segments]
+            parts = [self._rewritten(each, should_compact(each.removed)) for each in segments]
             self._publish(parts, self.n_rows)
 
     def compact(self) -> None:
-        """Release the space of removed rows now; runs without removed rows do not change."""
+        """Release the space of removed rows now; segments without removed rows do not change."""
         with self._writing:
-            runs = self._version.runs
-            if any(run.removed.any() for run in runs):
-                parts = [self._rewritten(run, bool(run.removed.any())) for run in runs]
+            segments = self._version.segments
+            if any(each.removed.any() for each in segments):
+                parts = [self._rewritten(each, bool(each.removed.any())) for each in segments]
                 self._publish(parts, self.n_rows)
 
-    def _stays(self, run: RowRun) -> bool:
-        """Tell whether a run is in the folder of the index that this index was copied from."""
-        return bool(run.name) and not isinstance(self._store, FolderStore)
+    def _stays(self, segment: SegmentRows) -> bool:
+        """Tell whether a segment is in the folder of the index that this index was copied from."""
+        return bool(segment.name) and not isinstance(self._store, FolderStore)
 
-    def _rewritten(self, run: RowRun, is_wanted: bool) -> RowRun | Merged:
-        """Return a run without its removed rows if that is wanted and copies no file to memory."""
-        return Merged([run]) if is_wanted and not self._stays(run) else run
+    def _rewritten(self, segment: SegmentRows, is_wanted: bool) -> SegmentRows | Merged:
+        """Return a segment without removed rows if that is wanted and copies no file to memory."""
+        return Merged([segment]) if is_wanted and not self._stays(segment) else segment
 
     def copy(self) -> "SegmentedIndex":
         """Return an independent copy of the index.
@@ -553,17 +553,17 @@ class SegmentedIndex:
         twin.__dict__.update({**self.__dict__, **own})
         return twin
 
-    def _search(self, version: RunVersion, queries: QueryBlocks, k: int) -> tuple[Int32, Float]:
+    def _search(self, version: SegmentVersion, queries: QueryBlocks, k: int) -> tuple[Int32, Float]:
         return search_places(version, queries, k, self._postings, self._threads, 32)
 
-    def _publish(self, parts: list[RowRun | Merged], n_ids: int) -> None:
+    def _publish(self, parts: list[SegmentRows | Merged], n_ids: int) -> None:
         """Make a change durable, then visible."""
-        runs = self._store.change(parts, n_ids, self._postings.writer())
-        self._version = self._of(runs, n_ids, self.n_features)
+        segments = self._store.change(parts, n_ids, self._postings.writer())
+        self._version = self._of(segments, n_ids, self.n_features)
         self._postings.retain(self._version.ranges)
 
-    def _of(self, runs: tuple[RowRun, ...], n_ids: int, n_features: int) -> RunVersion:
-        return RunVersion(runs, n_ids, n_features, self._postings.range_entries)
+    def _of(self, segments: tuple[SegmentRows, ...], n_ids: int, n_features: int) -> SegmentVersion:
+        return SegmentVersion(segments, n_ids, n_features, self._postings.range_entries)
 
 
 def _checked(chunks: Iterable[object]) -> Iterator[Csr]:
@@ -582,7 +582,7 @@ def _reopened(folder: str, max_memory: int, n_jobs: int | None) -> SegmentedInde
 
 
 def _rebuilt(
-    version: RunVersion, metric: str, max_memory: int, n_jobs: int | None
+    version: SegmentVersion, metric: str, max_memory: int, n_jobs: int | None
 ) -> SegmentedIndex:
     index = SegmentedIndex.__new__(SegmentedIndex)
     index._set_up(metric, max_memory, n_jobs, MemoryStore())

@@ -81,19 +81,19 @@ def test_readers_of_an_older_version_keep_its_rows(X, tmp_path):
     writer = SegmentedIndex.build([X], tmp_path / "i")
     reader = SegmentedIndex.open(tmp_path / "i")
     wanted = reader.query_self(3)
-    writer.remove(np.arange(300))  # rewrites the run and removes the older files
+    writer.remove(np.arange(300))  # rewrites the segment and removes the older files
     assert len(list((tmp_path / "i").glob("run-*"))) == 1
     same(reader.query_self(3), wanted)
     with pytest.raises(InvalidArgumentError, match="no other process has changed"):
         reader.add(X[:1])
 
 
-def test_runs_are_merged(X, tmp_path):
+def test_segments_are_merged(X, tmp_path):
     index = SegmentedIndex.build([X[:5]], tmp_path / "i")
     for start in range(5, 305, 3):
         index.add(X[start : start + 3])
-    assert len(index._version.runs) < 20
-    assert len(list((tmp_path / "i").glob("run-*"))) == len(index._version.runs)
+    assert len(index._version.segments) < 20
+    assert len(list((tmp_path / "i").glob("run-*"))) == len(index._version.segments)
     same(index.query(X[:30], 5), InvertedIndex(X[:305]).query(X[:30], 5))
 
 
@@ -107,7 +107,7 @@ def test_wider_numbers_are_not_rounded(X, tmp_path):
     same(SegmentedIndex.open(tmp_path / "i").query_self(5), other.query_self(5))
 
 
-def test_few_runs_after_many_additions():
+def test_few_segments_after_many_additions():
     sizes, written = [100_000], 0
     for _ in range(20_000):
         sizes.append(5)
@@ -132,11 +132,11 @@ def test_rows_of_the_folder_are_mapped(X, tmp_path):
 
 
 def test_parts_of_mapped_rows_are_not_copied(X, tmp_path):
-    (run,) = SegmentedIndex.build([X], tmp_path / "i")._version.runs
-    some = run.rows(7, 9)  # SciPy copies arrays of less than half the size of what they view
+    (segment,) = SegmentedIndex.build([X], tmp_path / "i")._version.segments
+    some = segment.rows(7, 9)  # SciPy copies arrays of less than half the size of what they view
     assert (some != X[7:9]).nnz == 0
-    assert np.shares_memory(some.indices, run.indices)
-    assert np.shares_memory(some.data, run.values)
+    assert np.shares_memory(some.indices, segment.indices)
+    assert np.shares_memory(some.data, segment.values)
 
 
 def test_bad_input_is_named(X, tmp_path):

@@ -37,9 +37,9 @@ def add_single_rows(folder):
 
 def merge(folder):
     index = SegmentedIndex.open(folder)
-    assert len(index._version.runs) == 8
-    index.add(X[87:88])  # the eighth single row: they become one run
-    assert len(index._version.runs) == 2
+    assert len(index._version.segments) == 8
+    index.add(X[87:88])  # the eighth single row: they become one segment
+    assert len(index._version.segments) == 2
 
 
 def remove(folder):
@@ -52,7 +52,7 @@ def rewrite(folder):
 
 @pytest.fixture(params=["rows", "rows and postings"], autouse=True)
 def stored(request, monkeypatch):
-    """Postings of small runs are not written, unless a test asks for it."""
+    """Postings of small segments are not written, unless a test asks for it."""
     fewest = 1 if request.param == "rows and postings" else 1_048_576
     monkeypatch.setattr(segment_files, "FEWEST_ENTRIES", fewest)
     return fewest == 1
@@ -94,7 +94,7 @@ def allowed_states(change, folder):
 @pytest.fixture
 def before(tmp_path):
     """Return a function that makes a folder as it was before a change."""
-    start, many = tmp_path / "start", tmp_path / "many runs"
+    start, many = tmp_path / "start", tmp_path / "many segments"
     build(start)
 
     def fresh(change):
@@ -196,19 +196,19 @@ def test_opening_beside_a_writer_reads_the_newer_manifest(tmp_path, monkeypatch)
     """The writer replaces the manifest and removes files after the reader has read the old one."""
     build(tmp_path)
     add_single_rows(tmp_path)
-    real, turns = FolderStore.runs, iter([merge, rewrite])
+    real, turns = FolderStore.segments, iter([merge, rewrite])
 
-    def runs(self, verify):
+    def segments(self, verify):
         change = next(turns, None)
         if change is not None:
             with monkeypatch.context() as patch:
-                patch.setattr(FolderStore, "runs", real)
+                patch.setattr(FolderStore, "segments", real)
                 change(tmp_path)
         return real(self, verify)
 
-    monkeypatch.setattr(FolderStore, "runs", runs)
+    monkeypatch.setattr(FolderStore, "segments", segments)
     index = SegmentedIndex.open(tmp_path)
-    monkeypatch.setattr(FolderStore, "runs", real)
+    monkeypatch.setattr(FolderStore, "segments", real)
     assert next(turns, None) is None  # both changes were made while it was opened
     found, expected = (each.query(X, 5).ids for each in (index, SegmentedIndex.open(tmp_path)))
     assert np.array_equal(found, expected)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.native
 
 @pytest.fixture(autouse=True)
 def always_stored(monkeypatch):
-    """Postings of small runs are written too; a range has 512 entries at 1 MiB and one thread."""
+    """Small segments have postings too; a range has 512 entries at 1 MiB and one thread."""
     monkeypatch.setattr(segment_files, "FEWEST_ENTRIES", 1)
     monkeypatch.setattr(segmented, "BYTES_PER_ENTRY", 1024)
 
@@ -61,8 +61,8 @@ def built(X, folder, **options):
 def test_the_answers_are_those_of_memory(metric, kind, dtype, tmp_path):
     X = rows(kind, dtype)
     index, wanted = built(X, tmp_path / "i", metric=metric), InvertedIndex(X, metric)
-    (run,) = index._version.runs
-    assert len(run.postings) == len(index._version.ranges) > 5
+    (segment,) = index._version.segments
+    assert len(segment.postings) == len(index._version.ranges) > 5
     for Q in (X[:40], rows("weighted", dtype)[:40]):
         same(index.query(Q, 7), wanted.query(Q, 7))
     same(index.query_self(3), wanted.query_self(3))
@@ -92,21 +92,21 @@ def test_postings_that_grew_are_dropped(X, tmp_path):
     assert index._postings.nbytes <= with_weights // 2
 
 
-def test_small_runs_and_unwanted_ones_are_not_written(X, tmp_path, monkeypatch):
+def test_small_segments_and_unwanted_ones_are_not_written(X, tmp_path, monkeypatch):
     plain = built(X, tmp_path / "without", postings=False)
     plain.add(X[:90])
     assert not list((tmp_path / "without").glob("run-*/postings-*"))
     index = built(X, tmp_path / "with")
     monkeypatch.setattr(segment_files, "FEWEST_ENTRIES", 2**20)
     index.add(X[:90])
-    assert [len(run.postings) > 0 for run in index._version.runs] == [True, False]
+    assert [len(each.postings) > 0 for each in index._version.segments] == [True, False]
     same(index.query(X, 4), plain.query(X, 4))
 
 
 def test_an_older_version_keeps_its_postings(X, tmp_path):
     index = built(X, tmp_path / "i")
     older = index.copy()
-    index.remove(np.arange(500))  # the run is written again, and its files are removed
+    index.remove(np.arange(500))  # the segment is written again, and its files are removed
     assert len(list((tmp_path / "i").glob("run-*"))) == 1
     same(older.query(X[:9], 4), InvertedIndex(X).query(X[:9], 4))
 
@@ -119,9 +119,9 @@ def test_an_estimator_uses_the_postings_of_the_folder(X, tmp_path):
     Y = zipf_rows(600, 12, 2, 2)
     index = built(X, tmp_path / "i")
     model = clone(vicinal.InstanceKNN(algorithm=SegmentedAlgorithm(index=index))).fit(index.X, Y)
-    assert model.search_.index._version.runs[0].postings
+    assert model.search_.index._version.segments[0].postings
     other = vicinal.InstanceKNN(algorithm=SegmentedAlgorithm(index=index)).fit(X, Y)
-    assert not other.search_.index._version.runs[0].postings  # other arrays: they may differ
+    assert not other.search_.index._version.segments[0].postings  # other arrays: they may differ
     wanted = vicinal.InstanceKNN().fit(X, Y).predict(X)
     for each in (model, other):
         assert (each.predict(X) != wanted).nnz == 0

@@ -477,8 +477,8 @@ class View:
         if self.look.kind == "ranked":
             alphas = (DENSE_ALPHA,)
         if self.is_large and near.n_queries >= MANY_ASKED:
-            stored = cast(Csr, self.rows.X)
-            read_ahead((stored.indices, np.asarray(stored.data)))
+            X = self.stored_index.X
+            read_ahead((X.indices, X.data))
         return ridge_weights(near, self.rows.X, [near.k], alphas)
 
     def terms(
