@@ -129,14 +129,6 @@ def test_figures_of_quality_are_those_of_the_evidence():
 
 
 @pytest.mark.data
-def test_the_page_on_wrappers(tmp_path):
-    names = {}
-    for code in blocks("how-to/sklearn.md", "python"):
-        names = ran(tmp_path, code, names)
-    assert names["search"].best_score_ > 0.5
-
-
-@pytest.mark.data
 def test_figures_of_the_page_on_scikit_multilearn(tmp_path):
     import vicinal
     from vicinal.metrics import evaluate
