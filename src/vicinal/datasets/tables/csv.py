@@ -134,8 +134,8 @@ def csv_blocks(
             quoting=layout.quoting,
         )
     if is_empty:
-        hint = "the first line names the columns; --columns names them if there is no such line"
-        raise DataFormatError(path, "rows of a table", "a header only", hint=hint)
+        remedy = "the first line names the columns; --columns names them if there is no such line"
+        raise DataFormatError(path, "rows of a table", "a header only", hint=remedy)
 
 
 def written_lines(rows: Iterable[Sequence[object]], delimiter: str) -> Iterator[str]:

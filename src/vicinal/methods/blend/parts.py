@@ -472,7 +472,8 @@ class View:
         if self.look.kind == "ranked":
             alphas = (DENSE_ALPHA,)
         if self.is_large and near.n_queries >= MANY_ASKED:
-            read_ahead((self.rows.X.indices, self.rows.X.data))
+            X = self.stored_index.X
+            read_ahead((X.indices, X.data))
         return ridge_weights(near, self.rows.X, [near.k], alphas)
 
     def terms(
