@@ -115,10 +115,11 @@ def squeezed(text):
 
 
 def test_figures_of_quality_are_those_of_the_evidence():
-    """The README's table, and how often the blend is better, wherever a page states it."""
+    """The README's table, the chart, and how often the blend is better, on every page."""
     made = runpy.run_path(str(ROOT / "tools" / "readme_figures.py"))
     page = (DOCS / "evidence" / "quality.md").read_text(encoding="utf-8")
     assert made["table"](page) in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert made["chart"](page) == (ROOT / made["CHART"]).read_text(encoding="utf-8")
     figures = made["rows"](page)
     better = sum(is_better for *_, is_better in figures)
     for place in ("README.md", "docs/index.md", "docs/how-to/troubleshooting.md"):
