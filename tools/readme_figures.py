@@ -57,7 +57,7 @@ def chart(page: str) -> str:
         f'<text x="{left + 20}" y="26" fill="{INK}">{text}</text>\n'
         for left, colour, text in (
             (NAME_WIDTH, GREEN, "Blend, micro-F1 on the test rows"),
-            (NAME_WIDTH + 270, GREY, "best of up to five tuned baselines"),
+            (NAME_WIDTH + 270, GREY, "best of up to five baselines"),
         )
     )
     bars = "".join(
