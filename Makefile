@@ -94,6 +94,11 @@ browser: setup ## Install what the browser tests need (chromium, playwright, axe
 	mkdir -p build/axe && cd build/axe && (test -d package || tar xzf "$$(npm pack --silent $(AXE))")
 	$(BIN)/python -m pytest tests/browser -q
 
+.PHONY: pictures
+pictures: setup ## Take the pictures of the page and of an explanation again (needs chromium, as make browser)
+	$(BIN)/python -m pip install --quiet playwright
+	$(BIN)/python tools/pictures.py
+
 # The types of the extension, which mypy and editors read without compiling it.
 STUB := src/vicinal/_native.pyi
 .PHONY: stub

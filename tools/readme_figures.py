@@ -1,14 +1,20 @@
-"""Write the predictions table of README.md from docs/evidence/quality.md, which has the figures.
+"""Write the predictions table of README.md and the chart of the front page of the site.
 
-``python tools/readme_figures.py`` writes it. A test checks that both agree.
+``python tools/readme_figures.py`` writes ``docs/_static/quality.svg`` too, both from the figures of
+``docs/evidence/quality.md``. A test checks that all three agree.
 """
 
+import itertools
 import re
-from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 HEAD = "| | `Blend()` | baseline | | `Blend()` | baseline |\n|---|---|---|---|---|---|\n"
+CHART = "docs/_static/quality.svg"
+GREEN, GREY, INK = "#15803d", "#9ca3af", "#111827"
+NAME_WIDTH, BAR_WIDTH = 150, 560
+"""Pixels for the names of the data sets, and for a bar of 1."""
+
 _ROW = re.compile(
     r"^\| ([\w-]+) \| [^|]+ \| [^|]+ \| (\*{0,2})0?(\.\d+)\*{0,2} \| 0?(\.\d+) ", re.M
 )
@@ -28,16 +34,53 @@ def table(page: str) -> str:
         for name, ours, other, best in rows(page)
     ]
     half = (len(cells) + 1) // 2
-    pairs = zip_longest(cells[:half], cells[half:], fillvalue=" | | ")
+    pairs = itertools.zip_longest(cells[:half], cells[half:], fillvalue=" | | ")
     return HEAD + "".join(f"| {left} | {right} |\n" for left, right in pairs)
 
 
+def bar(top: int, value: str, colour: str, text_colour: str) -> str:
+    """Return a bar of the chart with its value behind it."""
+    width = round(BAR_WIDTH * float(value))
+    return (
+        f'<rect x="{NAME_WIDTH}" y="{top}" width="{width}" height="11" fill="{colour}"/>\n'
+        f'<text x="{NAME_WIDTH + width + 6}" y="{top + 10}" font-size="11" '
+        f'fill="{text_colour}">{value}</text>\n'
+    )
+
+
+def chart(page: str) -> str:
+    """Return the chart as SVG: two bars for each data set."""
+    sets = rows(page)
+    height = 50 + 32 * len(sets)
+    legend = "".join(
+        f'<rect x="{left}" y="14" width="14" height="14" fill="{colour}"/>\n'
+        f'<text x="{left + 20}" y="26" fill="{INK}">{text}</text>\n'
+        for left, colour, text in (
+            (NAME_WIDTH, GREEN, "Blend, micro-F1 on the test rows"),
+            (NAME_WIDTH + 270, GREY, "best of up to five baselines"),
+        )
+    )
+    bars = "".join(
+        f'<text x="{NAME_WIDTH - 10}" y="{top + 17}" text-anchor="end" fill="{INK}">{name}</text>\n'
+        + bar(top, blend, GREEN, INK)
+        + bar(top + 12, other, GREY, "#4b5563")
+        for top, (name, blend, other, _) in zip(itertools.count(46, 32), sets, strict=False)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 {height}" width="760" '
+        f'height="{height}" font-family="system-ui, sans-serif" font-size="13" role="img" '
+        'aria-label="Micro-F1 of Blend and of the best baseline on each data set">\n'
+        f'<rect width="760" height="{height}" rx="10" fill="#ffffff"/>\n{legend}{bars}</svg>\n'
+    )
+
+
 def main() -> None:
-    """Write the table."""
+    """Write the table and the chart."""
     readme = ROOT / "README.md"
     page = (ROOT / "docs" / "evidence" / "quality.md").read_text(encoding="utf-8")
     text = readme.read_text(encoding="utf-8")
     readme.write_text(_TABLE.sub(table(page), text), encoding="utf-8")
+    (ROOT / CHART).write_text(chart(page), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -79,6 +79,7 @@ def test_one_unknown_row_is_one_number():
         (lambda: make_steps("tf-idf", is_sparse=True), "did you mean 'tfidf'?"),
         (lambda: metric_info("f1"), "'micro-f1' or 'macro-f1'?"),
         (lambda: label_ids(["deliverry"], ["delivery", "refund"]), "did you mean 'delivery'?"),
+        (lambda: label_ids(["sports"], ["delivery", "refund"]), "(such as 'delivery', 'refund')"),
         (lambda: make_estimator("mlknn", {"k": 3}), "did you mean 'n_neighbors'"),
         (lambda: make_estimator("blend", {"k": 3}), "n_neighbors is a parameter of brknn,"),
         (lambda: make_estimator("blend", {"mixing": 1}), "of lcif: choose one with --method"),

@@ -248,7 +248,7 @@ def label_ids(labels: object, known: Sequence[str]) -> list[int]:
                 "labels",
                 f"label names of the model, or numbers from 0 to {len(known) - 1}",
                 repr(label),
-                did_you_mean(label, known),
+                did_you_mean(label, known) or f"such as {', '.join(map(repr, known[:3]))}",
             )
         found.append(chosen)
     return found

@@ -112,7 +112,10 @@ def summary(stores: Stores) -> str:
 
 def account(stores: Stores) -> str:
     """Return what is reproduced of each paper as Markdown."""
-    parts = ["# Reproduction, paper by paper\n\n[The summary](reproduction.md) explains the words."]
+    parts = [
+        "# Reproduction, paper by paper\n\n[The summary](reproduction.md) explains the words. "
+        f"[Every cell]({CELLS}) is listed with its reason."
+    ]
     for paper in PAPERS.values():
         figures = _figures(paper, stores)
         parts += _paper(paper, figures, _cells(paper, figures))
@@ -235,27 +238,7 @@ def _differing(cells: Sequence[Cell]) -> Iterator[str]:
                 by_reason.setdefault(cell.reason, []).append(cell)
             for reason, each in by_reason.items():
                 said = f"{reason[0].upper()}{reason[1:]}." if reason else "Unexplained"
-                yield f"- {said} {_listed(each)}"
-
-
-def _listed(cells: Sequence[Cell]) -> str:
-    """Return cells in brackets, by table, method and data."""
-
-    def place(cell: Cell) -> tuple[str, str]:
-        return cell.reported.table, cell.reported.method
-
-    groups = []
-    for (table, method), each in groupby(sorted(cells, key=place), key=place):
-        of_data: dict[str, list[str]] = {}
-        for cell in each:
-            of_data.setdefault(cell.reported.data, []).append(cell.reported.metric)
-        of_metrics: dict[tuple[str, ...], list[str]] = {}
-        for data, metrics in of_data.items():
-            of_metrics.setdefault(tuple(metrics), []).append(data)
-        named = (f"{', '.join(data)}: {', '.join(names)}" for names, data in of_metrics.items())
-        groups.append(f"table {table}, {method} on {'; '.join(named)}")
-    count = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}"
-    return f"({count}: {'. '.join(groups)})"
+                yield f"- {said} ({len(each)} cell{'' if len(each) == 1 else 's'})"
 
 
 def _place(cell: Cell) -> list[str]:
