@@ -24,7 +24,6 @@ REASONS = {
     "vicinal.explanation.explanation_page": "an output format, loaded only when a page is written",
     "vicinal.gpu.kernels": "imports Triton, which runs on a GPU only",
     "vicinal.integrations.annif": "imported by Annif",
-    "vicinal.methods.blend.listed": "apart for the length of the scoring: cells of many rows",
     "vicinal.persistence.encoding": "a file format: what arrays and values look like in JSON",
     "vicinal.report.curves": "plots, loaded only when they are drawn",
     "vicinal.report.paper": "an output format: LaTeX, CSV and Parquet",

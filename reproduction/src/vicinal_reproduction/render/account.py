@@ -238,7 +238,27 @@ def _differing(cells: Sequence[Cell]) -> Iterator[str]:
                 by_reason.setdefault(cell.reason, []).append(cell)
             for reason, each in by_reason.items():
                 said = f"{reason[0].upper()}{reason[1:]}." if reason else "Unexplained"
-                yield f"- {said} ({len(each)} cell{'' if len(each) == 1 else 's'})"
+                named = "" if reason else f": {_listed(each)}"
+                yield f"- {said} ({len(each)} cell{'' if len(each) == 1 else 's'}{named})"
+
+
+def _listed(cells: Sequence[Cell]) -> str:
+    """Return the places of cells by table, method and data."""
+
+    def place(cell: Cell) -> tuple[str, str]:
+        return cell.reported.table, cell.reported.method
+
+    groups = []
+    for (table, method), each in groupby(sorted(cells, key=place), key=place):
+        of_data: dict[str, list[str]] = {}
+        for cell in each:
+            of_data.setdefault(cell.reported.data, []).append(cell.reported.metric)
+        of_metrics: dict[tuple[str, ...], list[str]] = {}
+        for data, metrics in of_data.items():
+            of_metrics.setdefault(tuple(metrics), []).append(data)
+        named = (f"{', '.join(data)}: {', '.join(names)}" for names, data in of_metrics.items())
+        groups.append(f"table {table}, {method} on {'; '.join(named)}")
+    return ". ".join(groups)
 
 
 def _place(cell: Cell) -> list[str]:
