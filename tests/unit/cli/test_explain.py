@@ -99,12 +99,12 @@ def test_rows_with_features(run, data_file, tmp_path):
     [
         (("--label", "loud"), "--label: expected label names of the model"),
         (("--limit", 0), "limit"),
-        (("--html", "/nowhere/page.html"), "--html: expected a file"),
+        (("--html", "NEW/page.html"), "--html: expected a file"),
         (("--learned-from", "NEW"), "--learned-from: expected the 4 training rows of the model"),
     ],
 )
 def test_bad_input_is_one_line(words, said, run, model, new):
-    given = [new if word == "NEW" else word for word in words]
+    given = [str(word).replace("NEW", str(new)) for word in words]
     code, out, err = run("explain", model, new, *given)
     assert code == 2
     assert out == ""

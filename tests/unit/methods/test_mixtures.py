@@ -1,6 +1,7 @@
 """The mixtures of the blend against their definitions: trees, convex weights, logistic lines."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -125,11 +126,11 @@ def test_a_cell_has_the_same_bits_alone_as_among_others() -> None:
     rng = np.random.default_rng(2)
     for n_columns in (1, 3, 12, 23, 31, 70):
         cells = rng.normal(size=(200, n_columns)).astype(np.float32)
-        line = rng.normal(size=2 * n_columns + 1)
-        alone = [float(along(line, cells[[row]])[0]) for row in range(200)]
-        assert (
-            alone == along(line, cells).tolist() == along(line, np.asfortranarray(cells)).tolist()
-        )
+        mix = ConvexMix(rng.random((n_columns + 1) // 2), 1.5, -0.5, n_columns)
+        for log_odds in (partial(along, rng.normal(size=2 * n_columns + 1)), mix.log_odds):
+            alone = [float(log_odds(cells[[row]])[0]) for row in range(200)]
+            together = log_odds(cells).tolist()
+            assert alone == together == log_odds(np.asfortranarray(cells)).tolist()
 
 
 @pytest.mark.parametrize("true", [np.ones(300), np.repeat([0.0, 1.0], 150)])

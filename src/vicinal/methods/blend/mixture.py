@@ -300,9 +300,10 @@ class ConvexMix(FieldState):
         return cls(weights, slope, intercept, cells.shape[1])
 
     def log_odds(self, cells: Cells) -> Float:
-        """Return the log-odds of each cell."""
+        """Return the log-odds of each cell: the same bits for one cell as among many."""
         scores = cells[:, 0 : 2 * len(self.weights) : 2].astype(np.float64)
-        return self.slope * (scores @ self.weights) + self.intercept
+        mixed: Float = np.ascontiguousarray(scores * self.weights).sum(axis=1)
+        return self.slope * mixed + self.intercept
 
     def shapley(self, cell: Cells, owner: Int, n_parts: int) -> tuple[float, Float]:
         """Return the log-odds of a cell if no part speaks, and what each part adds to them."""
