@@ -9,7 +9,8 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-HEAD = "| | `Blend()` | baseline | | `Blend()` | baseline |\n|---|---|---|---|---|---|\n"
+SETS_PER_LINE = 3
+HEAD = "| | `Blend()` | baseline " * SETS_PER_LINE + "|\n" + "|---|---|---" * SETS_PER_LINE + "|\n"
 CHART = "docs/_static/quality.svg"
 GREEN, GREY, INK = "#15803d", "#9ca3af", "#111827"
 NAME_WIDTH, BAR_WIDTH = 150, 560
@@ -28,14 +29,15 @@ def rows(page: str) -> list[tuple[str, str, str, bool]]:
 
 
 def table(page: str) -> str:
-    """Return the table for the README, in two columns."""
+    """Return the table for the README, with several data sets per line."""
     cells = [
         f"{name} | {f'**{ours}**' if best else ours} | {other}"
         for name, ours, other, best in rows(page)
     ]
-    half = (len(cells) + 1) // 2
-    pairs = itertools.zip_longest(cells[:half], cells[half:], fillvalue=" | | ")
-    return HEAD + "".join(f"| {left} | {right} |\n" for left, right in pairs)
+    height = -(-len(cells) // SETS_PER_LINE)
+    columns = [cells[at : at + height] for at in range(0, len(cells), height)]
+    lines = itertools.zip_longest(*columns, fillvalue=" | | ")
+    return HEAD + "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def bar(top: int, value: str, colour: str, text_colour: str) -> str:

@@ -50,6 +50,12 @@ NOT_LISTED = ("vicinal.cli", "vicinal.integrations.annif")
 OTHERS = "BaseEstimator, ClassifierMixin, TransformerMixin, NamedTuple, tuple, Protocol"
 """Base classes of other libraries, whose methods are not listed again for each class."""
 
+FIRST_METHODS = (
+    *("fit", "predict_names", "predict", "predict_proba", "scores", "rank", "explain"),
+    *("partial_fit", "forget", "recalibrate", "save", "kneighbors", "transform"),
+)
+"""Methods that most readers look for; the others follow by name."""
+
 COPIED = {
     "ARCHITECTURE.md": "architecture",
     "CONTRIBUTING.md": "contributing",
@@ -240,10 +246,20 @@ def directive(package: str, name: str) -> str:
     """Return the directive that documents one name."""
     value = getattr(import_module(package), name)
     if inspect.isclass(value):
-        return f".. autoclass:: {name}\n   :members:\n   :inherited-members: {OTHERS}\n"
+        first = [each for each in FIRST_METHODS if is_own_method(value, each)]
+        options = f"   :members:\n   :inherited-members: {OTHERS}\n"
+        options += f"   :exclude-members: {', '.join(first)}\n\n" if first else ""
+        methods = indented(f".. automethod:: {each}" for each in first)
+        return f".. autoclass:: {name}\n{options}{methods}\n"
     if inspect.isroutine(value):
         return f".. autofunction:: {name}\n"
     return f".. autodata:: {name}\n   :no-value:\n"
+
+
+def is_own_method(kind: type, name: str) -> bool:
+    """Tell whether a class has a method of that name which another library did not define."""
+    method = getattr(kind, name, None)
+    return inspect.isroutine(method) and str(method.__module__).startswith("vicinal")
 
 
 def package_page(package: str) -> str:

@@ -17,7 +17,7 @@ def formula(latex: str, display: str) -> str:
         rows = "".join(f"<mtr>{cells(line)}</mtr>" for line in latex.split(r"\\"))
         table = f'<mtable displaystyle="true" class="aligned">{rows}</mtable>'
         return f'<math xmlns="{NAMESPACE}" display="block">{table}</math>'
-    return convert(latex, display=display)
+    return converted(latex, display)
 
 
 def cells(line: str) -> str:
@@ -27,7 +27,16 @@ def cells(line: str) -> str:
 
 def inner(latex: str) -> str:
     """Return what stands inside the ``math`` element of a formula."""
-    return _MATH.sub("", convert(latex)) if latex.strip() else ""
+    return _MATH.sub("", converted(latex, "inline")) if latex.strip() else ""
+
+
+def converted(latex: str, display: str) -> str:
+    r"""Return MathML; raise if a command is left: the converter copies those it does not know."""
+    known = re.sub(r"\\arg(?=\\m)", r"\\operatorname{arg}\\,", latex)
+    written = convert(known, display=display)
+    if re.search(r"\\[a-zA-Z]+", written):
+        raise ValueError(f"a formula has a command that is not known: {latex}")
+    return written
 
 
 def inline(translator: HTML5Translator, node: nodes.math) -> None:

@@ -720,3 +720,21 @@ def test_a_method_that_recalibrates_more_than_its_threshold_is_replaced_whole(mo
         )
         found, expected = (each.scores(np.eye(80)) for each in (held.estimator, scratch))
         assert np.array_equal(found.toarray(), expected.toarray())
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"rows": [{"Complaint": "a"}]}, "rows.0: expected a field 'text', 'features' or 'values'"),
+        ({"rows": [{"text": "a", "tag": 1}]}, "rows.0.tag: expected no field of this name"),
+        ({"rows": None}, "rows: expected a valid list"),
+        ({"rows": [{"text": "a"}], "top": 0}, "top: expected a number greater than or equal to 1"),
+        ({}, "body: expected a field 'rows', got none"),
+    ],
+)
+def test_a_wrong_request_is_answered_with_the_field_and_what_it_expects(
+    client, body, message
+) -> None:
+    reply = post(client, f"{MODEL}/predict", body)
+    assert reply.status_code == 422
+    assert reply.json()["error"]["message"].startswith(message)

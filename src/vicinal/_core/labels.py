@@ -102,7 +102,7 @@ def _any_labels(
     """Return the labels of `n_rows` rows; there may be no labels at all."""
     if Y is None:
         raise InvalidArgumentError(
-            name, "labels", "None: fit requires y to be passed, but the target y is None"
+            name, "labels", None, "fit(X, Y) requires y to be passed, but the target y is None"
         )
     given = None if label_names is None else _checked_names(label_names)
     rows = listed(Y)

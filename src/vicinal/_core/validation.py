@@ -63,10 +63,10 @@ def _not_finite(matrix: Features, name: str) -> InvalidArgumentError:
     at = np.argwhere(np.isnan(values) if what == "NaN" else np.isinf(values))[0]
     if isinstance(matrix, sparse.csr_array):
         at = np.array([row_ids(matrix)[at[0]], matrix.indices[at[0]]])
-    is_fillable = what == "NaN" and name == "X"
-    hint = "sklearn.impute.SimpleImputer fills missing values" if is_fillable else ""
+    missing = "sklearn.impute.SimpleImputer fills missing values"
+    hint = missing if what == "NaN" else "replace it, or leave the row out"
     place = f"input that contains {what} (row {at[0]}, column {at[1]})"
-    return InvalidArgumentError(name, "finite values", place, hint)
+    return InvalidArgumentError(name, "finite values", place, hint if name == "X" else "")
 
 
 def read_features(estimator: Any, X: object, *, reset: bool, at_least: int = 1) -> Features:
@@ -77,15 +77,23 @@ def read_features(estimator: Any, X: object, *, reset: bool, at_least: int = 1) 
     if getattr(X, "ndim", 2) == 1 and not hasattr(X, "columns"):
         hint = "Reshape your data: X.reshape(1, -1) is one row"
         raise InvalidArgumentError("X", "two dimensions, one row per item", "one", hint)
-    checked = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse=True,
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-        ensure_min_samples=at_least,
-    )
+    try:
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse=True,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            ensure_min_samples=at_least,
+        )
+    except ValueError as error:
+        if "could not convert string" in str(error):
+            raise InvalidArgumentError("X", "numbers", "texts", _WORDS_FIRST) from None
+        if "features as input" in str(error):
+            hint = "prepare new rows as the training rows, in one pipeline"
+            raise ValueError(f"{str(error).rstrip('.')} ({hint})") from None
+        raise
     return check_features(checked)
 
 
@@ -105,13 +113,17 @@ def _dense(X: object, name: str) -> NDArray[Any]:
     return contiguous(array, dtype)
 
 
+_WORDS_FIRST = (
+    "put a TextVectorizer in front: "
+    'make_pipeline(TextVectorizer(weighting="counts"), Blend()).fit(texts, Y)'
+)
+
+
 def check_readable(X: object, name: str = "X") -> None:
     """Raise for input that scikit-learn's own checks would accept but that must not be used."""
     check_sparse_structure(X, name)
     if _is_text(X):
-        words = 'TextVectorizer(weighting="counts")'
-        hint = f"put a TextVectorizer in front: make_pipeline({words}, Blend())"
-        raise InvalidArgumentError(name, "numbers", "texts", hint)
+        raise InvalidArgumentError(name, "numbers", "texts", _WORDS_FIRST)
     columns = getattr(X, "columns", None)
     if columns is not None and not sparse.issparse(X):
         check_encodable(f"columns of {name}", [each for each in columns if isinstance(each, str)])

@@ -25,10 +25,7 @@ from vicinal.methods._arguments import (
 from vicinal.methods.registry import Method, declare
 from vicinal.scores import DENSE_LIMIT, Scores
 
-ORDER_OF_ROWS = (
-    "its solver visits rows in an order of its own and stops at a tolerance, so that a weight "
-    "would not equal a repeated row"
-)
+ORDER_OF_ROWS = "its solver stops at a tolerance, so a weight would not equal repeated rows"
 """Why a support vector machine has no weighted form here."""
 
 

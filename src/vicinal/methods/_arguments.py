@@ -56,10 +56,7 @@ def given_rule(threshold: object) -> Decision | None:
     return None
 
 
-NEIGHBOR_PLACES = (
-    "it learns from neighbours, and a repeated row takes further places among them, which a "
-    "weight cannot do"
-)
+NEIGHBOR_PLACES = "a repeated row is a further neighbour, a weighted one is not"
 """Why a method of neighbours has no weighted form."""
 
 
@@ -92,11 +89,9 @@ def refuse_fit_arguments(model: object, given: Mapping[str, object], why: str) -
         if key != "sample_weight":
             raise TypeError(f"{name}.fit() got an unexpected keyword argument {key!r}")
         if value is not None:
-            expected = (
-                f"None, because {name} cannot weight rows: {why} (repeat rows with numpy.repeat, "
-                "or use LabelRidge, which takes weights)"
-            )
-            raise InvalidArgumentError("sample_weight", expected, type(value).__name__)
+            expected = f"None, because {name} cannot weight rows: {why}"
+            hint = "repeat rows with numpy.repeat, or use LabelRidge"
+            raise InvalidArgumentError("sample_weight", expected, type(value).__name__, hint)
 
 
 def refuse_graph(graph: object) -> None:

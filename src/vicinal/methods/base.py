@@ -198,8 +198,8 @@ class NeighborEstimator(
             Names of the rows, for explanations; saved with the model. By default the index of a
             pandas data frame, unless it only numbers the rows.
         **unsupported
-            ``sample_weight`` raises an error that gives the reason: a repeated row takes
-            further places among the neighbours, which a weight cannot do.
+            ``sample_weight`` raises an error that gives the reason: a repeated row is a further
+            neighbour, a weighted one is not.
 
         Returns
         -------

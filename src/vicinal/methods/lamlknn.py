@@ -6,16 +6,16 @@ have label *l*:
 
 .. math::
 
-    P(H^l_1 \mid W_w) &= \frac{s + \sum_{i \in S_w} y_i(l)}{2s + |S_w|}, \qquad
-    P(H^l_0 \mid W_w) = 1 - P(H^l_1 \mid W_w) \\
-    P(E^l_j \mid H^l_1, W_w) &= \frac{s + c^w_l[j]}{s(k+1) + \sum_{p=0}^k c^w_l[p]}, \qquad
-    P(E^l_j \mid H^l_0, W_w) = \frac{s + c'^w_l[j]}{s(k+1) + \sum_{p=0}^k c'^w_l[p]} \\
+    P(H^l_1 \mid W_w) &= \frac{s + \sum_{i \in S_w} y_i(l)}{2s + |S_w|} \\
+    P(H^l_0 \mid W_w) &= 1 - P(H^l_1 \mid W_w) \\
+    P(E^l_j \mid H^l_1, W_w) &= \frac{s + c^w_l[j]}{s(k+1) + \sum_{p=0}^k c^w_l[p]} \\
+    P(E^l_j \mid H^l_0, W_w) &= \frac{s + c'^w_l[j]}{s(k+1) + \sum_{p=0}^k c'^w_l[p]} \\
     r(l) &= \frac{P(H^l_1 \mid W_w) P(E^l_C \mid H^l_1, W_w)}
         {\sum_b P(H^l_b \mid W_w) P(E^l_C \mid H^l_b, W_w)}
 
 :math:`c^w_l[j]` is the number of rows of :math:`S_w` that have label *l* and exactly *j* neighbours
-with label *l*, :math:`c'^w_l[j]` that of rows without it. :math:`P(W_w) = |S_w| / n` cancels. Where
-that gives 0/0 (s = 0), as in ML-kNN. With one cluster the scores are identical to those of ML-kNN.
+with label *l*, :math:`c'^w_l[j]` that of rows without it. :math:`P(W_w) = |S_w| / n` cancels. With
+s = 0, 0/0 counts as in ML-kNN. With one cluster the scores are identical to those of ML-kNN.
 
 References
 ----------

@@ -5,14 +5,12 @@ With *n* training rows, smoothing *s*, and :math:`C = C_x(l)` neighbours of *x* 
 
 .. math::
 
-    P(H^l_1) &= \frac{s + \sum_i y_i(l)}{2s + n}, \qquad P(H^l_0) = 1 - P(H^l_1)
-        && \text{(prior, steps 1–2)} \\
-    P(E^l_j \mid H^l_1) &= \frac{s + c_l[j]}{s(k+1) + \sum_{p=0}^k c_l[p]}, \qquad
-    P(E^l_j \mid H^l_0) = \frac{s + c'_l[j]}{s(k+1) + \sum_{p=0}^k c'_l[p]}
-        && \text{(likelihood, steps 3–13)} \\
+    P(H^l_1) &= \frac{s + \sum_i y_i(l)}{2s + n}, \qquad P(H^l_0) = 1 - P(H^l_1) \\
+    P(E^l_j \mid H^l_1) &= \frac{s + c_l[j]}{s(k+1) + \sum_{p=0}^k c_l[p]} \\
+    P(E^l_j \mid H^l_0) &= \frac{s + c'_l[j]}{s(k+1) + \sum_{p=0}^k c'_l[p]} \\
     r(l) &= \frac{P(H^l_1) P(E^l_C \mid H^l_1)}{\sum_b P(H^l_b) P(E^l_C \mid H^l_b)}
-        && \text{(posterior, steps 14–18)}
 
+The lines are the prior (steps 1–2), the likelihoods (3–13) and the posterior (14–18).
 :math:`c_l[j]` is the number of training rows that have label *l* and exactly *j* neighbours with
 label *l*, :math:`c'_l[j]` that of rows without it. With s = 0, a 0/0 likelihood counts as 0, and
 where both products are 0 the posterior is the prior.

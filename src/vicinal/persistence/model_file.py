@@ -261,7 +261,7 @@ def _opened(path: FilePath) -> Iterator[BufferedReader]:
     """Open a model file; folders, pipes and devices are refused."""
     file = Path(path)
     if file.is_dir():
-        raise ModelFormatError(f"{path}: expected a model file, got a folder")
+        raise ModelFormatError(f"{path}: expected a model file, got a folder (name a file in it)")
     if not file.is_file():
         raise ModelFormatError(
             f"{path}: expected a model file, found none (vicinal train and save() write them)"
@@ -270,6 +270,11 @@ def _opened(path: FilePath) -> Iterator[BufferedReader]:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise ModelFormatError(f"{path}: expected a model file, got something else")
         yield stream
+
+
+def _damaged(path: FilePath, what: str) -> ModelFormatError:
+    """Return the error of a file that is not as it was written."""
+    return ModelFormatError(f"{path}: damaged: {what} (use another copy, or train again)")
 
 
 NO_MODEL = "not a model file of vicinal (vicinal train and save() write them)"
@@ -286,7 +291,7 @@ def _read_header(stream: BufferedReader, path: FilePath) -> ModelHeader:
         expected = f"a header of at most {MOST_HEADER_BYTES} bytes"
         raise ModelFormatError(f"{path}: expected {expected}, got {length}")
     if size < 8 + length:
-        raise ModelFormatError(f"{path}: cut short")
+        raise _damaged(path, "cut short")
     text = stream.read(length)
     entries = _parsed(text, path)
     metadata = entries.pop("__metadata__", None)
@@ -295,7 +300,7 @@ def _read_header(stream: BufferedReader, path: FilePath) -> ModelHeader:
     digest, saved, manifest = (str(metadata[key]) for key in ("sha256", "saved", "vicinal"))
     plain = text.replace(digest.encode("utf-8", "replace"), _NO_DIGEST.encode(), 1)
     if len(digest) != 64 or hashlib.sha256(plain).hexdigest() != digest:
-        raise ModelFormatError(f"{path}: damaged: the checksum of the header does not match")
+        raise _damaged(path, "the checksum of the header does not match")
     body = _parsed(manifest.encode("utf-8", "replace"), path)
     if body.get("format") != FORMAT or type(body["format"]) is not int:
         raise ModelFormatError(f"{path}: expected format {FORMAT}, got {body.get('format')!r:.60}")
@@ -320,7 +325,7 @@ def _parsed(text: bytes, path: FilePath) -> dict[str, Any]:
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise ModelFormatError(f"{path}: damaged: its header is not JSON")
+        raise _damaged(path, "its header is not JSON")
     return body
 
 
@@ -332,11 +337,11 @@ def _entries(entries: dict[str, Any], size: int, path: FilePath) -> dict[str, Ar
     place = 0
     for name, entry in sorted(found.items(), key=lambda item: item[1][2:]):
         if entry.start != place:
-            raise ModelFormatError(f"{path}: {name!r:.60} overlaps another array, or leaves a gap")
+            raise _damaged(path, f"{name!r:.60} overlaps another array, or leaves a gap")
         place = entry.stop
     if place != size:
         what = "cut short" if place > size else "has bytes behind its arrays"
-        raise ModelFormatError(f"{path}: {what}: expected {place} bytes of arrays, got {size}")
+        raise _damaged(path, f"{what}: expected {place} bytes of arrays, got {size}")
     return found
 
 
@@ -374,9 +379,9 @@ def _read_arrays(
     for name, entry in header.arrays.items():
         array, digest = _content(stream, header.length + entry.start, entry, is_mapped, verify)
         if array is None:
-            raise ModelFormatError(f"{path}: cut short while it was read")
+            raise _damaged(path, "cut short while it was read")
         if verify and digest != sums.get(name):
-            raise ModelFormatError(f"{path}: damaged: the checksum of {name!r:.60} does not match")
+            raise _damaged(path, f"the checksum of {name!r:.60} does not match")
         array.flags.writeable = False
         arrays[name] = array
     return arrays

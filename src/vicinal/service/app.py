@@ -203,9 +203,38 @@ def _first_problem(error: RequestValidationError) -> ServiceError:
     first = problems[0]
     if first["type"] == "json_invalid":
         return ServiceError(400, "not-json", "the body is not JSON")
-    place = ".".join(str(part) for part in first["loc"] if part != "body")[:200] or "body"
+    loc = [str(part) for part in first["loc"] if part != "body"]
+    if loc[:1] == ["rows"]:
+        loc[2:3] = []  # the form of the row, which the client did not write
+    if first["type"] == "missing":
+        loc = loc[:-1]
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return ServiceError(422, "invalid-value", f"{place}: {first['msg'][:300]}{more}")
+    place = ".".join(loc)[:200] or "body"
+    return ServiceError(422, "invalid-value", f"{place}: {_what_is_wrong(first)}{more}")
+
+
+def _what_is_wrong(problem: dict[str, Any]) -> str:
+    """Return one problem of a request in the words of the other errors."""
+    *place, field = problem["loc"]
+    if problem["type"] == "missing":
+        is_row = field == "text" and "rows" in place
+        return f"expected a field {ROW_FORMS if is_row else repr(field)}, got none"
+    if problem["type"] == "extra_forbidden":
+        return "expected no field of this name (/docs lists the fields)"
+    said = str(problem["msg"])[:300]
+    for theirs, ours in MESSAGES.items():
+        said = said.replace(theirs, ours)
+    return said
+
+
+ROW_FORMS = "'text', 'features' or 'values'"
+MESSAGES = {
+    "Input should be": "expected",
+    "List should": "expected to",
+    "expected greater": "expected a number greater",
+    "expected less": "expected a number less",
+}
+"""Words of pydantic, and those of the other errors; one after the other."""
 
 
 ROUTERS = (

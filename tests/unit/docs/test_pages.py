@@ -82,14 +82,19 @@ def pages_with_commands():
 def test_commands_print_what_the_page_shows(page, tmp_path, typed):
     for sample in (DOCS / "samples").iterdir():
         shutil.copy(sample, tmp_path)
-    for block in blocks(page, "console"):
-        command, *lines = block.rstrip("\n").split("\n")
-        assert command.startswith("$ ")
-        code, out = typed(command[2:])
+    for shown in (each for block in blocks(page, "console") for each in commands(block)):
+        command, *lines = shown
+        code, out = typed(command)
         said = squeezed(out)
         assert code == 0, (command, said)
         for line in lines:
             assert is_shown(squeezed(line), said), (command, line, said)
+
+
+def commands(block):
+    """Return the commands of a block, each with the lines that are shown of its output."""
+    assert block.startswith("$ ")
+    return [each.rstrip("\n").split("\n") for each in re.split(r"^\$ ", block, flags=re.M)[1:]]
 
 
 NUMBER = re.compile(r"[-+−]?\d+\.\d+")

@@ -92,7 +92,7 @@ def test_scores_are_sparse_only_where_absent_means_zero(sample: Any) -> None:
 BAD_X: list[tuple[Any, str]] = [
     ([[np.nan] * 6] * 50, "NaN"),
     ([[np.inf] * 6] * 50, "infinity"),
-    ([["a"] * 6] * 50, "could not convert|numbers|string"),
+    ([["a"] * 6] * 50, r"^X: expected numbers, got texts \(put a TextVectorizer"),
     (np.zeros((50, 6), dtype=complex), "[Cc]omplex"),
     (np.zeros(50), "two dimensions, one row per item|one-dimensional"),
     (np.zeros((0, 6)), "0 sample"),
@@ -112,7 +112,7 @@ def test_bad_features_are_refused(model: Any, X: Any, message: str, sample: Any)
 
 
 BAD_Y: list[tuple[Any, str]] = [
-    (None, "^Y: expected labels, got None"),
+    (None, r"^Y: expected labels, got None \(fit\(X, Y\)"),
     (np.full((50, 2), 2), "^Y: expected values 0 and 1 only, got 2"),
     (np.full((50, 2), np.nan), "^Y: expected values 0 and 1 only, got nan"),
     (np.full((50, 2), "x"), "^Y: expected values 0 and 1"),
@@ -209,3 +209,9 @@ def test_wrong_graphs_at_predict(sample: Any) -> None:
 def test_not_fitted_yet(model: Any, method: str, sample: Any) -> None:
     with pytest.raises(ValueError, match="not fitted"):
         getattr(model, method)(sample.X_test)
+
+
+def test_other_columns_are_refused_with_a_remedy(sample: Any) -> None:
+    model = vicinal.MLkNN(3).fit(sample.X, sample.Y)
+    with pytest.raises(ValueError, match=r"expecting 6 features as input \(prepare new rows"):
+        model.predict(sample.X[:, :2])

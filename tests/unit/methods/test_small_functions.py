@@ -72,8 +72,8 @@ def test_refuse_fit_arguments():
     with pytest.raises(
         InvalidArgumentError,
         match=re.escape(
-            "sample_weight: expected None, because Nearest cannot weight rows: it votes (repeat "
-            "rows with numpy.repeat, or use LabelRidge, which takes weights), got list"
+            "sample_weight: expected None, because Nearest cannot weight rows: it votes, got list "
+            "(repeat rows with numpy.repeat, or use LabelRidge)"
         ),
     ):
         refuse_fit_arguments(Nearest(), {"sample_weight": [1, 2]}, "it votes")

@@ -89,7 +89,8 @@ class Trees(FieldState):
             or np.any((right[inner] <= behind) | (right[inner] >= n_nodes))
             or np.any((roots < 0) | (roots >= n_nodes))
         ):
-            raise ModelFormatError("trees: expected nodes that lead to later nodes of the trees")
+            expected = "trees: expected nodes that lead to later nodes"
+            raise ModelFormatError(f"{expected}, got others (use another copy, or train again)")
         threshold = read_array(state, "threshold", np.float64, (n_nodes,))
         base, line = read_plain(state, "base", float), np.empty(0)
         if "line" in state and len(read_array(state, "line", np.float64, (None,))):
