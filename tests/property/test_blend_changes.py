@@ -9,9 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from readers import readers_of_versions
 from scipy import sparse
+from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 import vicinal
 from vicinal import Blend
+from vicinal._core.progress import stopped_by
 from vicinal.methods.blend import global_ridge
 
 pytestmark = pytest.mark.native
@@ -225,6 +229,31 @@ def test_what_was_taught_stays_after_recalibration_saving_and_copying(tmp_path):
     assert loaded.predict_names(Q) == model.predict_names(Q)
 
 
+def test_a_row_that_was_taught_is_known_whatever_rows_it_is_transformed_with():
+    X, Y = documents(150, 4, dense=True)
+    Q, _ = documents(40, 5, dense=True)
+    wide = np.random.default_rng(0).normal(size=(N_FEATURES, 60))
+    steps = Pipeline([("scale", StandardScaler()), ("turn", PCA(20))]).fit(X @ wide)
+    together = steps.transform(Q @ wide)
+    alone = np.vstack([steps.transform(row[None]) for row in Q @ wide])
+    assert (together != alone).any()  # a product of matrices rounds other than one of a row
+    model = Blend().fit(steps.transform(X @ wide), names_of(Y))
+    model.partial_fit(together, [[f"own {row}"] for row in range(40)])
+    assert model.predict_names(alone) == [[f"own {row}"] for row in range(40)]
+    assert model.taught_rows(alone) == {row: 150 + row for row in range(40)}
+
+
+def test_rows_that_differ_a_little_are_told_apart():
+    X, Y = documents(100, 4, dense=True)
+    row = np.array([[1e6, 1.0, *X[0, 2:]]])
+    model = Blend().fit(X, names_of(Y)).partial_fit(row, [["own"]])
+    for column, value in ((1, 1.0 + 1e-5), (1, 0.0), (2, row[0, 2] + 1e-4), (0, 1e6 + 0.01)):
+        other = row.copy()
+        other[0, column] = value
+        assert model.taught_rows(row) == {0: 100}
+        assert model.taught_rows(other) == {}
+
+
 def test_rows_without_features_are_not_told_apart():
     X, Y = documents(100, 4)
     empty = sparse.csr_array((1, N_FEATURES))
@@ -318,6 +347,25 @@ def test_an_interrupted_change_changes_nothing(learns, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             _ = model.partial_fit(more, names_of(labels)) if learns else model.forget([0])
     assert {name: vars(model)[name] for name in before} == before
+    np.testing.assert_array_equal(model.scores(more).toarray(), expected)
+    model.partial_fit(more, names_of(labels))
+    check_equals_fresh_parts(model, more)
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_a_change_of_many_rows_can_be_stopped_at_any_of_them(learns):
+    X, Y = documents(80, 6)
+    more, labels = documents(30, 8)
+    model = Blend("mix").fit(X, names_of(Y))
+    expected, calls = model.scores(more).toarray(), []
+
+    def stop():
+        calls.append(1)
+        if len(calls) == 20:
+            raise TimeoutError
+
+    with stopped_by(stop), pytest.raises(TimeoutError):
+        _ = model.partial_fit(more, names_of(labels)) if learns else model.forget(np.arange(30))
     np.testing.assert_array_equal(model.scores(more).toarray(), expected)
     model.partial_fit(more, names_of(labels))
     check_equals_fresh_parts(model, more)

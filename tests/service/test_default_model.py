@@ -13,6 +13,7 @@ from tests.service.conftest import WRITE
 
 from vicinal import Blend
 from vicinal.preprocess import TextVectorizer
+from vicinal.service.served_model import ServedModel
 
 HEADERS = {"Authorization": f"Bearer {WRITE}"}
 MODEL = "/v1/models/pets"
@@ -149,3 +150,34 @@ def test_predictions_are_answered_while_a_blend_is_taught_and_recalibrated(start
     wait_until(lambda: client.facts()["upkeep"] == "nothing")
     for number in range(16):
         assert labels_of(client, f"horse w{number}") == {"animals", f"own {number}"}
+
+
+def test_a_recalibration_ends_beside_clients_that_teach_many_rows_without_a_pause(
+    blend, monkeypatch
+) -> None:
+    served, real, missed = ServedModel(blend), Blend.partial_fit, []
+
+    def teach() -> None:
+        rows = [{"text": f"tea soup w{number}"} for number in range(10)]
+        with served.changing():
+            served.learn(served.reader.features(rows), [["food"]] * 10)
+            served.publish(served.version + 1, "")
+
+    def partial_fit(self: Any, *given: Any, **options: Any) -> Any:
+        done = real(self, *given, **options)
+        if not served._writing.locked():  # the copy learns what it missed, and misses more
+            missed.append(served.version)
+            assert len(missed) < 10
+            teach()
+        return done
+
+    def recalibrate(self: Any) -> Any:
+        teach()
+        return self
+
+    monkeypatch.setattr(Blend, "recalibrate", recalibrate)
+    monkeypatch.setattr(Blend, "partial_fit", partial_fit)
+    served.recalibrate()
+    assert len(missed) == 2  # more than 4 rows, more than 8, but not more than 16
+    with served.reading() as held:
+        assert len(held.estimator.row_ids_) == N_ROWS + 30

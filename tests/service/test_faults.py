@@ -322,6 +322,21 @@ def test_the_log_is_moved_into_the_file_beside_the_lessons(tmp_path, monkeypatch
     kept.close()
 
 
+def test_what_fails_after_a_commit_does_not_double_a_lesson(start, monkeypatch) -> None:
+    """A batch that fails is tried again request by request, so nothing may fail once it is kept."""
+    client = start()
+    monkeypatch.setattr(store, "CHECKPOINT_PAGES", 1)
+
+    def no_thread(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    engine = client.app.state.engines["pets"]
+    monkeypatch.setattr(engine._learner.store._checkpoints._thread, "submit", no_thread)
+    before = client.facts()["rows"]
+    assert [client.learn(f"a parrot {n}", "birds").status_code for n in range(3)] == [200] * 3
+    assert (client.facts()["rows"], client.facts()["version"]) == (before + 3, 3)
+
+
 def test_errors_of_sqlite_have_replies() -> None:
     path = Path("taught.sqlite")
     for text, code in [

@@ -5,9 +5,11 @@ import os
 import shutil
 import sqlite3
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -383,6 +385,26 @@ def test_events_survive_with_everything_they_hold(tmp_path) -> None:
     assert again.last_version("m") == 1
     assert json.loads(change.payload)[0]["text"] == text
     again.close()
+
+
+def test_new_labels_are_limited_because_each_takes_memory(start, monkeypatch) -> None:
+    monkeypatch.setattr(served_model, "MOST_NEW_LABELS", 3)
+    client, headers = start(), {"Authorization": f"Bearer {WRITE}"}
+
+    def learn(*labels: str) -> Any:
+        rows = [{"text": f"a {label}", "labels": [label]} for label in labels]
+        return client.post("/v1/models/pets/learn", json={"rows": rows}, headers=headers)
+
+    assert learn("a", "b", "cats", "a").json()["row_ids"] == [6, 7, 8, 9]
+    refused = learn("b", "c", "d").json()["error"]
+    assert refused["code"] == "too-many-labels"
+    assert refused["message"].startswith("rows: expected at most 6 labels in the model, got 2 more")
+    with ThreadPoolExecutor(4) as threads:
+        replies = [each.result() for each in [threads.submit(learn, each) for each in "wxyz"]]
+    assert sorted(each.status_code for each in replies) == [200, 422, 422, 422]
+    assert learn("a", "b", "cats").json()["row_ids"] == [11, 12, 13]
+    assert client.facts()["labels"] == 6
+    assert start().facts()["labels"] == 6
 
 
 def test_a_service_without_a_store_learns_nothing(start) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from vicinal import Blend, BRkNN, MLkNN, load, make_pipeline
 from vicinal.methods import prepared
 from vicinal.preprocess import MinMax, TextVectorizer
-from vicinal.service import Limits
+from vicinal.service import Limits, engine, served_model
 from vicinal.service import request_rows as rows_module
 from vicinal.service.engine import Batcher
 from vicinal.service.limits import ServiceError
@@ -344,7 +346,56 @@ def test_items_whose_requests_gave_up_are_let_go_while_a_batch_still_runs() -> N
 
 def test_answers_that_take_too_long_are_given_up(start, monkeypatch) -> None:
     client = start(limits=Limits(answer_seconds=0.02))
-    engine = client.app.state.engines["pets"]
-    monkeypatch.setattr(engine._description, "labels", lambda *_: time.sleep(0.1))
+    served = client.app.state.engines["pets"]
+    monkeypatch.setattr(served._description, "labels", lambda *_: time.sleep(0.1))
     reply = client.get("/v1/models/pets/labels")
+    assert (reply.status_code, reply.json()["error"]["code"]) == (504, "too-slow")
+
+
+def explained_slowly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> tuple[threading.Semaphore, threading.Event]:
+    """Let explanations wait; return what counts those that began, and what ends all."""
+    entered, released = threading.Semaphore(0), threading.Event()
+
+    def explanations(*_: object) -> Iterator[dict[str, Any]]:
+        entered.release()
+        assert released.wait(20)
+        yield {}
+
+    monkeypatch.setattr(served_model, "explanations", explanations)
+    return entered, released
+
+
+def test_nothing_else_waits_for_explanations_and_few_wait_at_once(start, monkeypatch) -> None:
+    client, body = start(), {"rows": [{"text": "a cat"}]}
+    entered, released = explained_slowly(monkeypatch)
+    monkeypatch.setattr(engine, "MOST_WAITING", 3)
+    with ThreadPoolExecutor(5) as threads:
+        path = "/v1/models/pets/explain"
+        asked = [threads.submit(client.post, path, json=body) for _ in range(3)]
+        try:
+            assert all(entered.acquire(timeout=10) for _ in range(engine.SLOW_THREADS))
+            for other in ("/v1/models", "/v1/models/pets/labels", "/v1/models/pets/taught"):
+                assert threads.submit(client.get, other).result(10).status_code == 200
+            assert threads.submit(client.predict, "a cat").result(10)["version"] == 0
+            while len(client.app.state.engines["pets"]._running) < 3:
+                time.sleep(0.01)
+            further = threads.submit(client.post, path, json=body).result(10)
+        finally:
+            released.set()
+    assert (further.status_code, further.json()["error"]["code"]) == (503, "overloaded")
+    assert [each.result().status_code for each in asked] == [200] * 3
+
+
+def test_explanations_that_take_too_long_are_given_up(start, monkeypatch) -> None:
+    client = start(limits=Limits(answer_seconds=0.05))
+    _, released = explained_slowly(monkeypatch)
+    with ThreadPoolExecutor(1) as threads:
+        body = {"rows": [{"text": "a cat"}]}
+        asked = threads.submit(client.post, "/v1/models/pets/explain", json=body)
+        try:
+            reply = asked.result(10)
+        finally:
+            released.set()
     assert (reply.status_code, reply.json()["error"]["code"]) == (504, "too-slow")

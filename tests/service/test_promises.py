@@ -380,6 +380,10 @@ def test_hosts_origins_and_ids_that_cannot_be_read(start) -> None:
     documents = {"documents": [{"text": "a cat", "document_id": HALF}]}
     reply = post(client, "/v1/projects/pets/suggest-batch", documents)
     assert (reply.status_code, reply.json()["error"]["code"]) == (422, "invalid-value")
+    client = start(loopback=True)
+    for origin in ("http://[", "http://evil.example"):  # whose pages have no token
+        headers = {"Origin": origin, **HEADERS}
+        assert client.post(f"{MODEL}/learn", json=body, headers=headers).status_code == 200
 
 
 def test_without_a_token_a_loopback_service_answers_only_to_its_names(start) -> None:

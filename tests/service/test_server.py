@@ -13,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,10 @@ from tests.service.server_process import (
     die_before_a_commit,
     limit_seconds,
 )
+
+from vicinal._core.progress import may_stop
+from vicinal.service import server as service
+from vicinal.service.served_model import ServedModel
 
 HOST = "127.0.0.1"
 BOUND = re.compile(r'"message": ?"bound".*?"port": ?(\d+)')
@@ -207,6 +212,33 @@ def test_death_before_the_commit(launch) -> None:
     again = launch()
     assert again.ask("/v1/models/pets")["rows"] == 6
     assert not again.learn("a parrot", "birds", key="one")["repeated"]
+
+
+def learn_without_end() -> None:
+    """Let lessons take longer than a stop may, and a stop end requests after a second."""
+
+    def learn(served: ServedModel, *_: object) -> None:
+        while True:
+            may_stop()
+            time.sleep(0.02)
+
+    ServedModel.learn = learn
+    service.SHUTDOWN_SECONDS = 1
+
+
+def test_a_stop_does_not_wait_for_large_lessons(launch, tmp_path) -> None:
+    server = launch(learn_without_end)
+    with ThreadPoolExecutor(2) as threads:
+        asked = [threads.submit(server.learn, "a parrot", name) for name in ("birds", "cats")]
+        time.sleep(0.3)
+        assert server.stop(signal.SIGTERM) == 0
+        for each in asked:
+            with pytest.raises(urllib.error.HTTPError) as caught:
+                each.result()
+            reply = json.load(caught.value)
+            assert (caught.value.code, reply["error"]["code"]) == (503, "stopping")
+    again = launch()
+    assert again.ask("/v1/models/pets")["rows"] == 6
 
 
 def answers_of(server: Server, sent: list[bytes], pause: float = 0.3) -> bytes:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from vicinal.service import server
+from vicinal.service import engine, server
 from vicinal.service.access import _name
 from vicinal.service.app import named_sources
 from vicinal.service.limits import Limits, ServiceError, bad_value, check_limits, check_most
@@ -45,6 +45,11 @@ def test_check_limits():
 def test_check_most():
     with pytest.raises(ServiceError, match=re.escape("top: expected at most 5, got 7")):
         check_most("top", 7, most=5)
+
+
+def test_to_json():
+    """Names in a model file may hold half an emoji, which UTF-8 does not have."""
+    assert engine.to_json({"name": "\ud83d é"}) == '{"name":"? é"}'.encode()
 
 
 def test_graph_file():

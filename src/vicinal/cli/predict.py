@@ -206,8 +206,9 @@ class CellFormat(NamedTuple):
         return f"'{value}" if is_formula and not self.keep_formulas else str(value)
 
 
-FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
-"""What the cells begin with that spreadsheet programs run as formulas."""
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What the cells begin with that spreadsheet programs run as formulas; those of a Japanese system
+take the four signs in full width too."""
 Writer = Callable[[Iterable[PredictedRow], Path, CellFormat], None]
 """Writes predictions to a file."""
 

@@ -47,6 +47,7 @@ SECURITY_HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
+_CANCELLED = "the service is shutting down; repeat a change with the same idempotency key"
 log = logging.getLogger("vicinal.service")
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
@@ -259,6 +260,9 @@ class Gate:
             await self.app(scope, _replayed(body.content, receive), reply.send)
         except ServiceError as error:
             await reply.fail(error)
+        except asyncio.CancelledError:  # the service ends, and the request took too long
+            await reply.fail(ServiceError(503, "stopping", _CANCELLED))
+            raise
         except Exception:
             log.exception("request failed", extra={"request_id": reply.request_id})
             await reply.fail(

@@ -295,8 +295,9 @@ def _shown(event: Event, known: Int) -> dict[str, Any]:
 
 
 Value = TypeVar("Value")
-COMMIT_ROWS = 4096
-"""Most rows learned by one commit, from however many requests."""
+COMMIT_ROWS = 1000
+"""Most rows learned by one commit, from however many requests: as many as one may have, so that
+other clients, and a stop, wait no longer than for the largest request."""
 SLOW_THREADS = 2
 """Threads for neighbours, explanations and large predictions of one model."""
 QUICK_THREADS = 2
@@ -352,6 +353,7 @@ class Engine:
         self._quick = ThreadPoolExecutor(QUICK_THREADS, thread_name_prefix="quick")
         self._running: set[Stop] = set()
         self._takes_long_work = True
+        self._ending = Stop()
         self._predictions: Batcher[Query, Predicted] = Batcher(
             self._predict,
             max_rows=limits.batch_rows,
@@ -512,7 +514,8 @@ class Engine:
     def _process(self, requests: list[Request]) -> list[list[Outcome] | Exception]:
         learner = self._required_learner()
         before = learner.counted.copy()
-        results = learner.process(requests)
+        with stopped_by(self._ending):
+            results = learner.process(requests)
         for kind, count in (learner.counted - before).items():
             self._metrics.taught.labels(self.id, kind).inc(count)
         self._update_gauges()
@@ -537,8 +540,12 @@ class Engine:
             stop.set()
 
     async def close(self) -> None:
-        """Stop long work, finish the rest, then save what was learned."""
+        """Stop long work, finish the rest, then save what was learned.
+
+        Every request has ended by now: changes that are still computed are not committed.
+        """
         self.stop_long_work()
+        self._ending.set()
         await self._predictions.close()
         await self._changes.close()
         for pool in (self._slow, self._quick):

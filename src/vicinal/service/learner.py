@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
@@ -26,6 +26,7 @@ from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Int
 from vicinal._core.files import STALE_SECONDS, UNFINISHED, remove_stale, replacing
+from vicinal._core.progress import may_stop
 from vicinal._core.threads import thread_count, using_threads
 from vicinal.errors import ModelFormatError
 from vicinal.methods import load, save
@@ -86,6 +87,7 @@ class Draft:
         self._store = store
         self._waiting: list[tuple[int, Change, Features]] = []
         self._cells = 0
+        self._labels_at_most = len(served.draft_label_names())
         self.events: list[Event] = []
         self.results: dict[int, Result] = {}
         with served.reading() as held:
@@ -94,7 +96,9 @@ class Draft:
     def add(self, place: int, request: Request) -> None:
         """Apply the request at a place of the batch, now or together with the next ones."""
         try:
+            may_stop()
             features = [self._check(change) for change in request]
+            self._check_labels(request)
             first = request[0]
             if len(request) == 1 and isinstance(first, Change) and self._may_wait(first):
                 self._waiting.append((place, first, features[0]))
@@ -124,10 +128,28 @@ class Draft:
             raise ServiceError(
                 409, "cannot-learn", f"the method of {self._model_id!r} cannot learn incrementally"
             )
-        is_forgetting = isinstance(change, Change) and change.kind == "forget"
-        if is_forgetting or not change.rows:
+        if _is_forgetting(change) or not change.rows:
             return np.empty((0, 0))
         return self._served.reader.read(change.rows)
+
+    def _check_labels(self, request: Request) -> None:
+        """Refuse labels beyond those that the model may have; they are counted only near that."""
+        taught = [change for change in request if not _is_forgetting(change)]
+        given = {label for change in taught for label in chain(*_labels(change.rows))}
+        most = self._served.most_labels
+        if self._labels_at_most + len(given) > most:
+            self.flush()
+            known = self._served.draft_label_names()
+            given.difference_update(known)
+            self._labels_at_most = len(known)
+            if given and len(known) + len(given) > most:
+                raise ServiceError(
+                    422,
+                    "too-many-labels",
+                    f"rows: expected at most {most} labels in the model, got {len(given)} more. "
+                    "Train a model with these labels",
+                )
+        self._labels_at_most += len(given)
 
     def _may_wait(self, change: Change) -> bool:
         """Tell whether a change only learns rows, and repeats no other."""
@@ -143,7 +165,7 @@ class Draft:
         rows = [row for _, change, _ in waiting for row in change.rows]
         try:
             ids = self._served.learn(_stacked([X for _, _, X in waiting]), _labels(rows))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, ServiceError):  # refused, or the service ends
             return False
         for place, change, _ in waiting:
             own, ids = ids[: len(change.rows)], ids[len(change.rows) :]
@@ -222,6 +244,10 @@ class Draft:
                 ids += event.row_ids
         known = self._served.draft_row_ids()
         return [row_id for row_id in ids if contains_id(known, row_id)]
+
+
+def _is_forgetting(change: Change | Replacement) -> bool:
+    return isinstance(change, Change) and change.kind == "forget"
 
 
 def _stacked(parts: Sequence[Features]) -> Features:

@@ -311,8 +311,12 @@ class Lesson(NamedTuple):
     teach: Callable[[NeighborEstimator], None]
 
 
+MOST_NEW_LABELS = 10_000
+"""Labels that a model may be taught beyond those that it was loaded with. A label of a few bytes
+takes up to 100 kB of a model that has a coefficient for each of its words."""
 CATCH_UP_ROWS = 4
-"""Rows that lessons may wait for while a recalibrated copy takes the model's place."""
+"""Rows that lessons may wait for while a recalibrated copy takes the model's place; twice as many
+after each try, because clients that teach many rows at a time always have taught more meanwhile."""
 
 
 class ServedModel:
@@ -334,6 +338,7 @@ class ServedModel:
         self._recalibrate_at: object = getattr(self._estimator, "recalibrate_at", "never")
         if isinstance(self._recalibrate_at, float):
             self._estimator.set_params(recalibrate_at="never")
+        self.most_labels = len(state_of(self._estimator).label_names) + MOST_NEW_LABELS
         self._writing = threading.Lock()
         self._is_changed = False
         self._since: list[Lesson] | None = None
@@ -402,6 +407,10 @@ class ServedModel:
         """Return the ids of the rows, with the changes that are not published yet."""
         return row_ids(self._estimator)
 
+    def draft_label_names(self) -> Sequence[str]:
+        """Return the names of the labels, with the changes that are not published yet."""
+        return state_of(self._estimator).label_names
+
     def publish(self, version: int, history: str) -> None:
         """Let readers see the model as it is now, under a version number: one assignment."""
         self._current = HeldVersion(self._estimator.snapshot(), version, history)
@@ -448,8 +457,9 @@ class ServedModel:
             twin.recalibrate()
             if not self._has_taken_threshold(twin):
                 twin.prepare()
-                while not self._has_replaced(twin):
-                    pass
+                most = CATCH_UP_ROWS
+                while not self._has_replaced(twin, most):
+                    most *= 2
         finally:
             with self._writing:
                 self._since = None
@@ -463,11 +473,11 @@ class ServedModel:
             self.publish(self.version, self.history)
             return True
 
-    def _has_replaced(self, twin: IncrementalEstimator) -> bool:
-        """Teach a copy what it missed; if that was little, put it in the model's place."""
+    def _has_replaced(self, twin: IncrementalEstimator, most: int) -> bool:
+        """Teach a copy what it missed; if that was at most so many rows, it replaces the model."""
         with self._writing, without_pauses():
             missed, self._since = self._since or [], []
-            is_little = sum(lesson.rows for lesson in missed) <= CATCH_UP_ROWS
+            is_little = sum(lesson.rows for lesson in missed) <= most
             if is_little:
                 for lesson in missed:
                     lesson.teach(twin)

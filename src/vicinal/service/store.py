@@ -347,7 +347,8 @@ class _Checkpoints:
         is_running = self._running is not None and not self._running.done()
         if self._pages >= CHECKPOINT_PAGES and not is_running:
             self._pages = 0
-            self._running = self._thread.submit(self._run)
+            with suppress(RuntimeError):  # no thread can be started; the change is committed
+                self._running = self._thread.submit(self._run)
 
     def _run(self) -> None:
         """Move what no reader needs in the log; nobody waits for it."""

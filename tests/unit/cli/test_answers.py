@@ -36,8 +36,8 @@ def test_names_are_shown_beside_identifiers(run, tmp_path):
 
 def test_formulas_are_not_run_by_spreadsheet_programs(run, tmp_path):
     path = tmp_path / "notes.csv"
-    labels = ["=cmd|x", "@sum", "plain;one"]
-    lines = [f"{text},{labels[n]}" for n, (text, _) in enumerate(ROWS[:3])]
+    labels = ["=cmd|x", "@sum", "plain;one", "\uff1dcmd"]
+    lines = [f"{text},{labels[n]}" for n, (text, _) in enumerate(ROWS[:4])]
     path.write_text("text,tags\n" + "\n".join(lines) + "\n")
     options = ("--method", "brknn", "--separator", "none", "--set", "n_neighbors=1")
     assert run("train", path, "-o", tmp_path / "model", *options)[0] == 0
@@ -48,5 +48,6 @@ def test_formulas_are_not_run_by_spreadsheet_programs(run, tmp_path):
             rows = list(csv.DictReader(file))
         assert rows[0]["labels"] == signs + "=cmd|x"
         assert rows[1]["labels"] == signs + "@sum"
+        assert rows[3]["labels"] == signs + "\uff1dcmd"
         # One separator for the whole file: neither ; nor | because labels contain both.
         assert all(len(row["best"].split(",")) == 3 for row in rows)

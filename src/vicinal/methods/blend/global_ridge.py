@@ -40,6 +40,7 @@ from scipy.spatial.distance import cdist
 
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32
 from vicinal._core.csr import GrowingArray, bare_csr, checked_csr, full_rows, take_rows
+from vicinal._core.progress import may_stop
 from vicinal._core.state import (
     State,
     damage_if_refused,
@@ -382,6 +383,7 @@ class GlobalRidge:
         ridge = self._widened(int(Y.shape[1]))
         full, labels = _full(phi), Y.toarray()
         for row in range(full.shape[0]):
+            may_stop()
             ridge = ridge._after(full[row], labels[row] - ridge.mean, sign)
         return ridge
 

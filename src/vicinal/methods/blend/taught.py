@@ -1,17 +1,19 @@
 """Rows that a blend was taught: they get exactly the labels that they were taught last.
 
-A taught row is told by its features, whatever its place. Among its scores the labels that it was
-taught have 1, which no probability of the mixture reaches, and all others almost 0.
+A taught row is told by its features, whatever its place. Steps before the model that multiply
+matrices, such as a PCA, give a row other last bits among other rows, so features that differ by
+less than rounding are the same. Among the scores of a taught row the labels that it was taught have
+1, which no probability of the mixture reaches, and all others almost 0.
 """
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from scipy import sparse
 
-from vicinal._core.arrays import Csr, Features, Float, Int32
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32
 from vicinal._core.csr import checked_csr, take_rows
 from vicinal._core.validation import csr_parts
 from vicinal.decision.rule import FittedDecision
@@ -29,26 +31,55 @@ FIRST = np.zeros(1, dtype=np.int32)
 def teach(taught: dict[bytes, tuple[int, ...]], X: Features, ids: np.ndarray) -> int:
     """Remember taught rows by their features; return how many have none, by which to tell them."""
     empty = 0
-    for features, row in zip(_digests(X), ids.tolist(), strict=True):
+    for features, row in zip(_rows(X), ids.tolist(), strict=True):
         if features is None:
             empty += 1
         else:
-            taught[features] = (*taught.get(features, ()), row)
+            taught[features.digest] = (*taught.get(features.digest, ()), row)
     return empty
 
 
-def _digests(X: Features) -> Iterator[bytes | None]:
-    """Yield what tells each row from others with other features; None for rows of zeros."""
+LEVELS = 2**20
+"""Levels of a row's largest value to which the features are rounded by which it is looked up."""
+ROUNDING = 1e-12
+"""Share of a row's largest value up to which features are the same."""
+
+
+class _Row(NamedTuple):
+    """The features of one row, without those that are only rounding errors."""
+
+    columns: Int
+    values: Float
+    largest: float
+
+    @property
+    def digest(self) -> bytes:
+        """Under which the row is looked up: few others have the same."""
+        levels = np.rint(LEVELS * (self.values / self.largest))
+        kept = levels != 0
+        found = self.columns[kept].tobytes() + levels[kept].tobytes()
+        return hashlib.blake2b(found + b"%.7e" % self.largest, digest_size=16).digest()
+
+    def is_same(self, other: "_Row") -> bool:
+        """Tell whether two rows have the same features, but for rounding."""
+        if not np.array_equal(self.columns, other.columns):
+            return False
+        return bool(np.abs(self.values - other.values).max() <= ROUNDING * self.largest)
+
+
+def _rows(X: Features) -> Iterator[_Row | None]:
+    """Yield the features of each row; None for rows of zeros."""
     rows = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
     for row in range(rows.shape[0]):
         entries = slice(rows.indptr[row], rows.indptr[row + 1])
         values = rows.data[entries].astype(np.float64)
-        kept = values != 0
-        if not kept.any():
+        sizes = np.abs(values)
+        largest = float(sizes.max(initial=0.0))
+        if not largest:
             yield None
             continue
-        columns = rows.indices[entries][kept].astype(np.int64)
-        yield hashlib.blake2b(columns.tobytes() + values[kept].tobytes(), digest_size=16).digest()
+        kept = sizes > ROUNDING * largest
+        yield _Row(rows.indices[entries][kept].astype(np.int64), values[kept], largest)
 
 
 def taught_places(scoring: BlendScoring, rows: TrainingRows, X: Features) -> list[tuple[int, int]]:
@@ -56,13 +87,13 @@ def taught_places(scoring: BlendScoring, rows: TrainingRows, X: Features) -> lis
     if not scoring.taught:
         return []
     found = []
-    for row, features in enumerate(_digests(X)):
-        for row_id in reversed(scoring.taught.get(features, ()) if features else ()):
+    for row, features in enumerate(_rows(X)):
+        if features is None:
+            continue
+        for row_id in reversed(scoring.taught.get(features.digest, ())):
             place = place_of(rows, row_id)
-            if (
-                place is not None
-                and next(_digests(take_rows(rows.X, np.array([place])))) == features
-            ):
+            known = None if place is None else next(_rows(take_rows(rows.X, np.array([place]))))
+            if place is not None and known is not None and features.is_same(known):
                 found.append((row, place))
                 break
     return found
