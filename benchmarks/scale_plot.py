@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from benchmarks.recording import read_records
 
@@ -61,7 +61,12 @@ def draw_model_growth(path: Path) -> dict[str, dict[str, float]]:
         axes.set(title=title, ylabel=unit, xlabel="rows")
         axes.set_xticks(ticks, [f"{rows / 1e6:.3g} M" for rows in ticks])
         axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.grid(alpha=0.3, which="both")
+        low, high = axes.get_ylim()
+        axes.set_ylim(low / 1.5, high * 1.5)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.grid(alpha=0.3)
         axes.legend()
     _save(figure, path)
     return exponents
