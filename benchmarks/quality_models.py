@@ -22,9 +22,10 @@ from sklearn.svm import LinearSVC
 from benchmarks.quality_split import Split, fold_ids, small_csr, standardised, tfidf
 from vicinal import Blend
 from vicinal._core.arrays import Csr
+from vicinal.decision import MetricThreshold
 from vicinal.methods import METHODS
 from vicinal.methods._formulas import best_micro_f1
-from vicinal.methods.blend import BlendScoring
+from vicinal.methods.blend import THRESHOLD, BlendScoring
 from vicinal.scores import Scores
 
 KEPT = 100
@@ -37,6 +38,9 @@ BLOCK = 4096
 """Rows whose scores are looked at together."""
 FEW_FITS = 2_000_000
 """Training rows × labels up to which a peer's regularisation is chosen among several."""
+
+COUNTED = MetricThreshold("micro-f1")
+"""The threshold of models without a rule of their own."""
 
 Rows = NDArray[np.float64]
 Fit = Callable[[Csr, Csr, Csr, float], Rows]
@@ -57,6 +61,8 @@ class Answers:
         Which training rows those are.
     is_probability : bool
     settings : str
+    rule : MetricThreshold
+        The threshold for micro-F1.
     """
 
     test: Scores
@@ -64,6 +70,7 @@ class Answers:
     training_rows: NDArray[np.int64]
     is_probability: bool
     settings: str
+    rule: MetricThreshold = COUNTED
 
 
 def blend(split: Split) -> Answers:
@@ -74,7 +81,7 @@ def blend(split: Split) -> Answers:
         raise RuntimeError("a fitted blend holds training scores")
     held_out = scoring.held_out
     test = model.scores(split.X_test)
-    return Answers(test, held_out.scores, held_out.rows, True, "Blend()")
+    return Answers(test, held_out.scores, held_out.rows, True, "Blend()", THRESHOLD)
 
 
 def linear_svc_scores(X: Csr, Y: Csr, Q: Csr, C: float) -> Rows:

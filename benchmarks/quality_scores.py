@@ -46,11 +46,11 @@ class Measured:
 def measure(split: Split, answers: Answers) -> Measured:
     """Choose thresholds on training rows and count on test rows.
 
-    One threshold for the best micro-F1 (which also gives macro-F1), one for the best example-F1,
-    where rows without a label get the best one.
+    One threshold for micro-F1 by the model's rule (which also gives macro-F1), one for the best
+    example-F1, where rows without a label get the best one.
     """
     known = split.Y[answers.training_rows]
-    micro = MetricThreshold("micro-f1").fit(answers.training, known).decide(answers.test)
+    micro = answers.rule.fit(answers.training, known).decide(answers.test)
     example_rule = NeverEmpty(MetricThreshold("example-f1")).fit(answers.training, known)
     sets = example_rule.decide(answers.test)
     truth = split.Y_test

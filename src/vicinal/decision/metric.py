@@ -5,6 +5,11 @@ lowers the threshold past one score after the other. Each time, it updates the t
 positives of the rows (or labels, or of all cells together) that have this score and recomputes only
 the terms of the metric that changed. In this way every possible threshold is evaluated.
 
+The curve of micro-F1 over the thresholds is flat near its top, so with few rows its highest point
+says little. If the scores are probabilities, they say how many true labels to expect above a
+threshold: :math:`\sum_{p > t} p`. With `trust` c and n true labels, true positives are
+:math:`\frac{n}{n + c}` of those counted and :math:`\frac{c}{n + c}` of those expected.
+
 References
 ----------
 Y. Yang, "A study of thresholding strategies for text categorization", SIGIR 2001;
@@ -18,10 +23,11 @@ from typing import Literal
 import numpy as np
 
 from vicinal._core.arrays import Csr, Float, Int
-from vicinal._core.checks import check_option
+from vicinal._core.checks import check_option, check_real
 from vicinal._core.state import SaveableRecord
 from vicinal.decision._cells import ScoreCells, ScoredTruth, midway, running, starts
 from vicinal.decision.threshold import Threshold
+from vicinal.errors import InvalidArgumentError
 from vicinal.scores import Scores
 
 Term = Callable[[Int, Int, Int, int], Float]
@@ -77,6 +83,9 @@ class MetricThreshold(SaveableRecord):
         ``"micro-f1"``, ``"macro-f1"``, ``"example-f1"``, ``"example-accuracy"``,
         ``"jaccard-loss"``, ``"subset-accuracy"`` or ``"hamming-loss"``, as defined in
         :mod:`vicinal.metrics`.
+    trust : float
+        For micro-F1 of scores that are calibrated probabilities: how many true labels the scores
+        are worth as evidence. 0: only labels of training rows count.
 
     Notes
     -----
@@ -101,13 +110,25 @@ class MetricThreshold(SaveableRecord):
     Threshold(value=0.375, inclusive=False)
     >>> MetricThreshold("hamming-loss").fit(scores, Y)
     Threshold(value=0.6875, inclusive=False)
+
+    If scores are probabilities, the label that was right at 0.125 was luck:
+
+    >>> scores = Scores.dense(np.array([[0.75, 0.25], [0.125, 0.0625]]))
+    >>> MetricThreshold("micro-f1").fit(scores, Y)
+    Threshold(value=0.09375, inclusive=False)
+    >>> MetricThreshold("micro-f1", trust=100).fit(scores, Y)
+    Threshold(value=0.5, inclusive=False)
     """
 
     metric: str = "micro-f1"
+    trust: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the metric's name."""
+        """Check the metric's name and the trust."""
         check_option("metric", self.metric, tuple(_METRICS))
+        check_real("trust", self.trust, low=0)
+        if self.trust and self.metric != "micro-f1":
+            raise InvalidArgumentError("trust", f"0 for {self.metric}", self.trust)
 
     def fit(self, scores: Scores, Y: Csr) -> Threshold:
         """Return the threshold fitted on scores and labels of the training rows."""
@@ -120,6 +141,8 @@ class MetricThreshold(SaveableRecord):
         if average == "label":
             sweep = _Sweep(np.bincount(Y.indices, minlength=truth.n_labels), n_cells, term)
             return _best(sweep, iter([truth.by_label()]))
+        if self.trust:
+            return _best_expected(truth.pooled(), Y.nnz, self.trust / (self.trust + Y.nnz))
         sweep = _Sweep(np.array([Y.nnz]), n_cells, term)
         return _best(sweep, iter([truth.pooled()]))
 
@@ -135,7 +158,22 @@ def _best(sweep: "_Sweep", blocks: Iterator[ScoreCells]) -> Threshold:
         values.append(scores)
         if sweep.bound() < best:
             break
-    every = np.concatenate(values)  # the threshold is one that exactly the first `at` exceed
+    return _below(np.concatenate(values), at)
+
+
+def _best_expected(cells: ScoreCells, n_true: int, share: float) -> Threshold:
+    """Return the threshold of the best micro-F1 if a share of the true positives is expected."""
+    cells = cells.descending().distinct()
+    sizes = cells.true + cells.false
+    expected = np.clip(cells.values, 0.0, 1.0) * sizes
+    found = np.cumsum((1.0 - share) * cells.true + share * expected)
+    f1 = 2.0 * found / np.maximum(np.cumsum(sizes) + n_true, 1)
+    at = int(f1.argmax()) + 1 if len(f1) and f1.max() > 0 else 0
+    return _below(cells.values, at)
+
+
+def _below(every: Float, at: int) -> Threshold:
+    """Return a threshold that exactly the first `at` of descending scores exceed."""
     if len(every) == 0:
         return Threshold(0.0)
     if at == 0:

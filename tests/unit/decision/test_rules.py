@@ -40,6 +40,7 @@ RULES: list[Any] = [
     CardinalityThreshold(),
     CardinalityThreshold("two-pass"),
     *map(MetricThreshold, ("micro-f1", "macro-f1", "example-f1", "subset-accuracy")),
+    MetricThreshold("micro-f1", trust=10.0),
     PerLabelThreshold(),
     PCut(),
     RCut(),
@@ -103,6 +104,8 @@ def test_no_rows_decide_to_no_rows(rule: Any) -> None:
         (lambda: LabelThresholds([0.5]), "values"),
         (lambda: CardinalityThreshold("approximate"), "method"),
         (lambda: MetricThreshold("one-error"), "metric"),
+        (lambda: MetricThreshold(trust=-1.0), "trust"),
+        (lambda: MetricThreshold("macro-f1", trust=1.0), "trust"),
         (lambda: PerLabelThreshold(min_positives=-1), "min_positives"),
         (lambda: PerLabelThreshold(fbr=2.0), "fbr"),
         (lambda: PCut(-1.0), "factor"),
@@ -161,6 +164,25 @@ def test_equally_good_thresholds_go_to_the_highest() -> None:
     scores = Scores.dense(np.array([[0.5, 0.5]]))
     for metric in ("hamming-loss", "subset-accuracy"):
         assert MetricThreshold(metric).fit(scores, indicator([[1, 0]])) == Threshold(0.5)
+
+
+@pytest.mark.parametrize("trust", [0.5, 30.0, 1e9])
+def test_trusted_probabilities_add_the_true_labels_that_they_let_expect(trust: float) -> None:
+    rng = np.random.default_rng(0)
+    p = np.round(rng.random((40, 6)) ** 3, 2)
+    Y = indicator(rng.random(p.shape) < p)
+    share = trust / (trust + Y.nnz)
+
+    def quality(threshold: float) -> float:
+        above = p > threshold
+        true = (1 - share) * Y.toarray()[above].sum() + share * p[above].sum()
+        return float(2 * true / (above.sum() + Y.nnz))
+
+    best = max(map(quality, np.unique(p)))
+    for scores in (Scores.dense(p), Scores.sparse(sparse.csr_array(p))):
+        found = MetricThreshold("micro-f1", trust=trust).fit(scores, Y).value
+        assert quality(found) == pytest.approx(best, abs=1e-12)
+        assert not np.isin(found, p)
 
 
 def test_a_metric_that_is_best_with_every_label_predicted() -> None:

@@ -70,6 +70,8 @@ from vicinal.scores import Scores
 __all__ = ["Blend", "BlendScoring"]
 
 COMBINATIONS = ("boosting", "mix")
+THRESHOLD = MetricThreshold("micro-f1", trust=1000)
+"""The default rule. The trust was chosen on folds of training rows."""
 MANY_CELLS = 2**27
 """Cells of a dense view above which an approximate search is offered: 0.5 GB of float32."""
 _NO_FEATURES = (
@@ -177,7 +179,7 @@ class Blend(IncrementalEstimator):
         grid={"combine": ("boosting", "mix")},
         cost="slow",
         neighbors=None,
-        rule=NeverEmpty(MetricThreshold("micro-f1"), always=False),
+        rule=NeverEmpty(THRESHOLD, always=False),
         scoring=(BlendScoring, Look, GlobalRidge, Trees, ConvexMix),
     )
     _searches_rows = False
