@@ -359,6 +359,41 @@ def test_clients_that_leave_or_wait_while_they_send() -> None:
     assert (b"connection", b"close") in slow[0]["headers"]
 
 
+def test_large_bodies_of_all_requests_are_counted_until_they_are_answered(model_folder) -> None:
+    app = create_app([model_folder], store=None, limits=Limits(waiting_bytes=50_000))
+    body, may_end, statuses = b" " * 40_000, asyncio.Event(), []
+
+    async def ask(*parts: dict) -> None:
+        waiting = iter(parts)
+
+        async def receive() -> dict:
+            found = next(waiting, None)
+            if found is None:
+                await may_end.wait()
+                return {"type": "http.request", "body": b"", "more_body": False}
+            return found
+
+        async def send(message: dict) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        headers = [(b"content-length", b"40000")]
+        scope = {"type": "http", "method": "GET", "path": "/v1/models", "headers": headers}
+        await app({**scope, "query_string": b"", "raw_path": b"/v1/models"}, receive, send)
+
+    async def run() -> None:
+        whole = {"type": "http.request", "body": body, "more_body": False}
+        first = asyncio.create_task(ask({**whole, "more_body": True}))
+        await asyncio.sleep(0.01)
+        await ask(whole)
+        may_end.set()
+        await first
+        await ask(whole)
+
+    asyncio.run(run())
+    assert statuses == [503, 200, 200]
+
+
 def test_the_gate_hands_on_what_comes_after_the_body() -> None:
     assert gate(messages(PART, GONE)) == []
     late = gate(messages(PART), path="/livez/late")
