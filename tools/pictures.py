@@ -79,7 +79,7 @@ def page_of_the_service(browser: Browser, folder: Path) -> None:
     columns = "--text", "message", "--row-names", "message"
     run(folder, "train", "tickets.csv", "-o", "tickets.model", *columns)
     with served(folder, "tickets.model") as address:
-        page = browser.new_page(viewport={"width": 980, "height": 900}, color_scheme="light")
+        page = browser.new_page(viewport={"width": 980, "height": 856}, color_scheme="light")
         page.goto(address)
         page.fill("#text", TEXT)
         page.wait_for_selector("#status:has-text('predicted')")

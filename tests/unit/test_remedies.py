@@ -24,7 +24,10 @@ X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 1.0]])
 Y = [["a"], ["b"], ["a", "b"], ["b"]]
 
 
-@pytest.mark.parametrize("texts", [["one", "two"], ("one", "two"), np.array(["one", "two"])])
+@pytest.mark.parametrize(
+    "texts",
+    [["one", "two"], ("one", "two"), np.array(["one", "two"]), np.array([["one"], ["two"]])],
+)
 def test_texts_point_to_the_text_pipeline(texts):
     with pytest.raises(InvalidArgumentError) as error:
         Blend().fit(texts, Y[:2])

@@ -114,9 +114,9 @@ def _dense(X: object, name: str) -> NDArray[Any]:
 
 
 _WORDS_FIRST = (
-    "put a TextVectorizer in front: "
-    'make_pipeline(TextVectorizer(weighting="counts"), Blend()).fit(texts, Y)'
+    'put a TextVectorizer in front: make_pipeline(TextVectorizer(weighting="counts"), Blend())'
 )
+"""What to do with texts, where an estimator expects numbers."""
 
 
 def check_readable(X: object, name: str = "X") -> None:

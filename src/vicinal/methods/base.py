@@ -181,8 +181,9 @@ class NeighborEstimator(
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
             The model keeps these rows to search them when it predicts. They are copied unless their
-            arrays are read-only. Features are used unchanged: if columns have different units,
-            scale them first (:class:`vicinal.preprocess.MinMax`), as the command line does.
+            arrays are read-only. `Blend` weights and scales features itself. The other methods use
+            them unchanged: if columns have different units, scale them first
+            (:class:`vicinal.preprocess.MinMax`), as the command line does.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
             The latter may be a column of a data frame. A one-dimensional array of 0 and 1 is one
             label; predictions are then one-dimensional too.
