@@ -106,7 +106,7 @@ def test_answers_of_views_beyond_memory_are_the_same(seed, n_labels, most, tmp_p
         patch.setattr(scoring, "ROW_MEMORY", LEAST // 13)
         patch.setattr(scoring, "SCORED_ROWS", 4)
         stored = on_disk(X, Y, folder, combine="mix", random_state=3)
-        assert stored.scoring_.rows_at_once == (12 if has_words(stored) else 4)
+        assert stored.scoring_.rows_at_once == (9 if has_words(stored) else 4)
         same(plain, stored, Q)
     state = [model.scoring_.mixture.get_state() for model in (plain, stored)]
     assert repr(state[0]) == repr(state[1])

@@ -298,8 +298,8 @@ def test_more_connections_than_allowed_are_refused_and_the_rest_served(launch) -
     try:
         with pytest.raises(urllib.error.HTTPError) as caught:
             server.ask("/v1/models/pets")
-        assert caught.value.code == 503
-        caught.value.close()
+        reply = json.load(caught.value)
+        assert (caught.value.code, reply["error"]["code"]) == (503, "overloaded")
     finally:
         for connection in held:
             connection.close()

@@ -212,7 +212,7 @@ class ModelSpeed:
     weighted: float = 1.95
     compare_ns: float = 0.2
     label_ns: float = 1.2
-    row_ms: float = 0.11
+    row_ms: float = 0.2
     mixture_seconds: float = 2.0
 
 

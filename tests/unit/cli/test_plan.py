@@ -86,8 +86,14 @@ MEASURED_MODELS = [
     (0.5e6, 72.3, 1.46, 2.72, 1.88),
     (1e6, 100.6, 1.87, 4.84, None),
     (1.78e6, None, 2.13, 6.69, 5.97),
+    (0.25e6, 40.9, 1.23, 1.65, None),
+    (0.5e6, 79.0, 1.52, 2.84, None),
+    (1e6, 112.9, 1.94, 4.96, None),
+    (1.78e6, 164.1, 2.47, 7.03, 6.74),
+    (10e6, None, None, None, 34.7),
 ]
-"""Processor seconds to fit, processor milliseconds per prediction, GB of memory, GB on disk."""
+"""Processor seconds to fit, processor milliseconds per prediction, GB of memory, GB on disk; of two
+days."""
 
 
 def test_estimates_of_default_models():

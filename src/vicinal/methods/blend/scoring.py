@@ -69,8 +69,9 @@ MOST_PROBABILITY = float(np.nextafter(1.0, 0.0))
 LEAST_SIMILAR, MOST_FREQUENT = 2e-7, 1e-7
 SCORED_ROWS = 2 * BLOCK_ROWS
 """Rows that are scored at a time: the more, the fewer times the sums of labels are read."""
-ROW_MEMORY = 32_000
-"""Bytes of a row while views on disk are read for it: neighbours, weights, cells."""
+ROW_MEMORY, LABEL_MEMORY = 32_000, 128
+"""Bytes of a row while views on disk are read for it: neighbours, weights, cells. Bytes of each
+label below its candidates."""
 COMPARED_ROWS, MORE_COMPARED_ROWS = 256, 2048
 """Rows of a thread for which the sums of labels are read once, from memory or from a disk."""
 LEAST_TASK = 64
@@ -155,11 +156,16 @@ class BlendScoring:
 
     @property
     def rows_at_once(self) -> int:
-        """Rows for which views are read once: of large ones, as many as the memory limit allows."""
+        """Rows that are scored together, because views are read once for them."""
+        return self._rows_at_once(BELOW)
+
+    def _rows_at_once(self, below: int) -> int:
+        """Of large views, as many rows as the memory limit allows."""
         if not self.is_large:
             return SCORED_ROWS
         limit = min(view.stored_index.max_memory for view in self.views if view.is_large)
-        return max(SCORED_ROWS, limit // ROW_MEMORY // BLOCK_ROWS * BLOCK_ROWS)
+        most = limit // (ROW_MEMORY + LABEL_MEMORY * below)
+        return max(SCORED_ROWS, most // BLOCK_ROWS * BLOCK_ROWS)
 
     # -- scores
 
@@ -423,7 +429,7 @@ class BlendScoring:
         """Return how many rows to leave out next, if about `rest` more have all cells wanted."""
         if not self.is_large or (rest is None and most_cells < MANY_CELLS):
             return BLOCK_ROWS
-        most = self.rows_at_once
+        most = self._rows_at_once(0)
         if rest is None:
             return most
         return min(most, (1 + int(1.02 * rest) // BLOCK_ROWS) * BLOCK_ROWS)
