@@ -295,9 +295,6 @@ def _shown(event: Event, known: Int) -> dict[str, Any]:
 
 
 Value = TypeVar("Value")
-COMMIT_ROWS = 1000
-"""Most rows learned by one commit, from however many requests: as many as one may have, so that
-other clients, and a stop, wait no longer than for the largest request."""
 SLOW_THREADS = 2
 """Threads for neighbours, explanations and large predictions of one model."""
 QUICK_THREADS = 2
@@ -364,7 +361,7 @@ class Engine:
         )
         self._changes: Batcher[Request, list[Outcome]] = Batcher(
             self._process,
-            max_rows=COMMIT_ROWS,
+            max_rows=limits.rows,  # a commit, and so a stop, waits no longer than for one request
             max_wait=0.0,
             max_queued=limits.queued_rows,
             max_seconds=limits.answer_seconds,
